@@ -21,6 +21,10 @@ void etc::buildDemandsPipeline(OpPassManager &migration,
   // Devices once, and for good: all that follows names them.
   DefragmentPassOptions defragment;
   defragment.totalFirst = options.totalFirst;
+  defragment.within = options.within;
+  defragment.listsNarrower = options.listsNarrower;
+  defragment.shareNodes = options.shareNodes;
+  defragment.reachNics = options.reachNics;
   migration.addPass(createDefragmentPass(defragment));
   // Only now is it known who lacks what.
   migration.addPass(createBuildDemandsPass());
@@ -31,10 +35,13 @@ void etc::buildInstructionsPipeline(OpPassManager &migration,
   // All demands at once: they share ports.
   RoutePassOptions route;
   route.byTime = options.byTime;
+  route.leastGain = options.leastGain;
+  route.findsTolls = options.findsTolls;
   migration.addPass(createRoutePass(route));
   // All transfers at once: memory couples their rounds.
   ScheduleChunksPassOptions schedule;
   schedule.byTime = options.byTime;
+  schedule.leastGain = options.leastGain;
   schedule.fasterThan = options.fasterThan;
   migration.addPass(createScheduleChunksPass(schedule));
   // Nothing is left to decide: both ends of a message are written from one

@@ -8,6 +8,7 @@
 #include "ScheduleWriter.h"
 #include "Schedules.h"
 #include "dialect/Reserve.h"
+#include "etc/Optimize/PlanningTime.h"
 #include "etc/Transforms/Passes.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -152,12 +153,17 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
     return failure();
   if (byTime && migration.getResources() && found.isWithin) {
     const auto programs = getAnalysis<DevicePrograms>().getPrograms();
-    const Effort effort = getEffort(countTransfers(flows, programs));
+    const int64_t transfers = countTransfers(flows, programs);
+    const double gain =
+        gainWorthPlanning(transfers, programs.size(), leastGain);
+    const Effort effort = getEffort(transfers);
     const RoundTimes times = getTimes(migration);
     const RoundTimes::Seconds before = shorten(
         schedule, budget, totals, flows, times,
         {migration.getResourcesAttr(), flows, programs, getAnalysis<Devices>()},
-        effort);
+        effort, gain);
+    if (isLeftOut(before, times, gain))
+      migration->setDiscardableAttr(quickMark, UnitAttr::get(&getContext()));
     if (effort == Effort::Least)
       migration->removeDiscardableAttr(byTimeMark);
     else if (isDoubtful(before, schedule.seconds, times.getPortSeconds()))

@@ -129,13 +129,21 @@ Schedule etc::findSchedule(const rounds::Budget &budget,
   return {std::move(found), std::move(chunks), {}};
 }
 
+bool etc::isLeftOut(const RoundTimes::Seconds &seconds, const RoundTimes &times,
+                    double leastGain) {
+  const double port = times.getPortSeconds();
+  return seconds.pause > goodEnough * port && seconds.pause - port < leastGain;
+}
+
 RoundTimes::Seconds
 etc::shorten(Schedule &schedule, const rounds::Budget &budget,
              ArrayRef<rounds::ClassTotals> totals, const ProgramFlows &flows,
-             const RoundTimes &times, const PortLoads &loads, Effort effort) {
+             const RoundTimes &times, const PortLoads &loads, Effort effort,
+             double leastGain) {
   const RoundTimes::Seconds given = schedule.seconds =
       times.secondsOf(schedule.found.solution, schedule.chunks);
-  if (given.pause <= goodEnough * times.getPortSeconds())
+  if (given.pause <= goodEnough * times.getPortSeconds() ||
+      isLeftOut(given, times, leastGain))
     return given;
   const std::vector<rounds::ClassTotals> urgent = urgentOf(totals, flows);
   const ItemKinds &kinds = times.getRates().getKinds();

@@ -27,14 +27,20 @@ Schedule findSchedule(const rounds::Budget &budget,
 /// take long; the least is a single trial.
 enum class Effort { Full, Less, Least };
 
+/// Whether rounds could take less time than these, but not by `leastGain`
+/// seconds.
+bool isLeftOut(const RoundTimes::Seconds &seconds, const RoundTimes &times,
+               double leastGain);
+
 /// Replaces a schedule that is within the budget by one that takes less time,
 /// if there is one: of level rounds, or, where these do not come near the time
-/// of the busiest port, of others. Returns the seconds of the one that was
-/// given.
+/// of the busiest port, of others; unless these are left out. Returns the
+/// seconds of the one that was given.
 RoundTimes::Seconds shorten(Schedule &schedule, const rounds::Budget &budget,
                             llvm::ArrayRef<rounds::ClassTotals> totals,
                             const ProgramFlows &flows, const RoundTimes &times,
-                            const PortLoads &loads, Effort effort);
+                            const PortLoads &loads, Effort effort,
+                            double leastGain);
 
 } // namespace etc
 

@@ -29,6 +29,21 @@ enum class DefragmentPolicy {
 /// small enough to be planned once more.
 inline constexpr llvm::StringLiteral byTimeMark = "etc.by_time";
 
+/// Mark migrations whose roles `share-nodes` or `reach-nics` put on other
+/// devices, with two numbers of the placement without: what its slowest cut
+/// takes, in bytes that a NIC carries meanwhile, and the bytes that enter
+/// nodes.
+inline constexpr llvm::StringLiteral sharedNodesMark = "etc.shared_nodes",
+                                     moreNicsMark = "etc.more_nics";
+
+/// Marks a migration whose roles `within` other values of `place` are on other
+/// devices, with the same numbers of these placements, by value.
+inline constexpr llvm::StringLiteral narrowerMark = "etc.narrower";
+
+/// Marks a migration whose routes or rounds might be faster, though by less
+/// than the passes' `least-gain`.
+inline constexpr llvm::StringLiteral quickMark = "etc.quick";
+
 /// How the default policy plans.
 struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> totalFirst{
@@ -37,6 +52,26 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> byTime{
       *this, "by-time", llvm::cl::init(false),
       llvm::cl::desc("Least time of the slowest link or NIC first")};
+  Option<std::string> within{
+      *this, "within",
+      llvm::cl::desc("Where roles are put, of where `place` allows them")};
+  Option<bool> listsNarrower{
+      *this, "lists-narrower", llvm::cl::init(false),
+      llvm::cl::desc("What roles within narrower values of `place` come to")};
+  Option<bool> shareNodes{
+      *this, "share-nodes", llvm::cl::init(true),
+      llvm::cl::desc("Roles that lack the same bytes come together on nodes")};
+  Option<bool> reachNics{
+      *this, "reach-nics", llvm::cl::init(false),
+      llvm::cl::desc("Devices are chosen for their NICs, too, where nodes are "
+                     "not full")};
+  Option<double> leastGain{
+      *this, "least-gain", llvm::cl::init(0),
+      llvm::cl::desc("Seconds that least time has to save where it takes long "
+                     "to plan for")};
+  Option<bool> findsTolls{
+      *this, "tolls", llvm::cl::init(true),
+      llvm::cl::desc("Bounds of time may have tolls in place of cuts")};
   Option<double> fasterThan{
       *this, "faster-than", llvm::cl::init(0),
       llvm::cl::desc("Seconds: only a plan that may take less is wanted")};

@@ -45,7 +45,12 @@ def DefragmentPass : Etc_Pass<"etc-defragment"> {
 
     `joint` decides devices and pairs together, with the topology in the objective: the least bytes between nodes first,
     the least in all second. `place` of the migration says where roles may go; docs/placement.md has the model. The pairs
-    become those of the placement. Needs the costs.
+    become those of the placement. Needs the costs. Roles can be put `within` a narrower value of `place` (a wider one
+    changes nothing), and `lists-narrower` marks the migration `etc.narrower` where they would be elsewhere then. With
+    `share-nodes`, ranks then change nodes where fewer bytes enter these, each counted once, and the migration is marked
+    `etc.shared_nodes`. With `reach-nics`, ranks that keep nothing where they are go to devices with other NICs where
+    the migration's slowest cut becomes faster, and it is marked `etc.more_nics`. Whether a plan gains by either is not
+    known yet.
 
     `none` follows the pairs. A rank that is paired takes the device of its previous rank; one that is not takes the
     device that its pair lists, or else the lowest that is alive, stays, and is still free.
@@ -61,7 +66,15 @@ def DefragmentPass : Etc_Pass<"etc-defragment"> {
                clEnumValN(::etc::DefragmentPolicy::Paper, "paper", "the pairs, then Algorithm 2"),
                clEnumValN(::etc::DefragmentPolicy::None, "none", "the pairs"))}]>,
     Option<"totalFirst", "total-first", "bool", "false",
-           "Under joint, the least in all first, the least between nodes second">];
+           "Under joint, the least in all first, the least between nodes second">,
+    Option<"within", "within", "std::string", "\"\"",
+           "Under joint, where roles are put, of where `place` allows them">,
+    Option<"listsNarrower", "lists-narrower", "bool", "false",
+           "Under joint, what roles within narrower values of `place` come to">,
+    Option<"shareNodes", "share-nodes", "bool", "true",
+           "Under joint, ranks that lack the same bytes come together on nodes">,
+    Option<"reachNics", "reach-nics", "bool", "false",
+           "Under joint, ranks reach more NICs of nodes that are not full">];
   let statistics = [Statistic<"moves", "moves", "Number of ranks that Algorithm 2 moves to another device">];
 }
 
@@ -103,8 +116,9 @@ def RoutePass : Etc_Pass<"etc-route"> {
     bytes between nodes or off the busiest port, devices that have received state are sources, too (`hop`). With
     `by-time`, routes are taken instead where they make the slowest link or NIC much faster at the migration's
     `resources` (lib/Optimize/Routing): tensors are cut, what enters or leaves a node is striped over its NICs, and the migration is
-    marked `etc.by_time`, since what rounds add is not known yet. Where
-    the migration states resources, the slowest cut is written as `etc.time_bound`. Under `policy
+    marked `etc.by_time`, since what rounds add is not known yet. In a migration of more than 100 000 sends and receives of
+    tensors, in which more than 256 sets of devices hold or lack the same bytes, routes are left out if they could save less
+    than `least-gain`, and it is marked `etc.quick`. Where the migration states resources, the slowest cut, or tolls that take longer, are written as `etc.time_bound`. Under `policy
     paper` holders only take turns. Left out, the first holder that is alive sends.
 
     ```mlir
@@ -112,7 +126,11 @@ def RoutePass : Etc_Pass<"etc-route"> {
     ```
   }];
   let options = [Option<"byTime", "by-time", "bool", "false",
-                        "Least time of the slowest link or NIC first">];
+                        "Least time of the slowest link or NIC first">,
+                 Option<"leastGain", "least-gain", "double", "0",
+                        "Seconds that routes have to save where many devices differ">,
+                 Option<"findsTolls", "tolls", "bool", "true",
+                        "Bounds may have tolls in place of cuts">];
   let statistics = [Statistic<"parts", "parts", "Fragments, as they are cut">,
                     Statistic<"routed", "routed", "Migrations whose routes are faster than what bytes decide">];
 }
@@ -133,8 +151,9 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     Where devices make more
     than `most-transfers` sends and receives of tensors, one kind of level rounds alone is tried, and taken if it cuts
     them into hardly more chunks; a mark of `etc-route` is removed, since planning once more would take longer than the
-    pause that it could shorten. With `faster-than`, a pause that is surely no shorter, because of the busiest link or NIC
-    or of the rounds, is an error.
+    pause that it could shorten. With more than 100 000 sends and receives and 256 programs, trials are left out if they
+    could save less than `least-gain`, and the migration is marked `etc.quick`. With `faster-than`, a pause that is surely
+    no shorter, because of the busiest link or NIC or of the rounds, is an error.
 
     ```mlir
     etc.cut [L4..7] [master] rounds [0, 1]
@@ -144,6 +163,8 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
                         "More rounds where what is sent on is then faster">,
                  Option<"mostTransfers", "most-transfers", "int64_t", "524288",
                         "Sends and receives above which few rounds are compared by their time">,
+                 Option<"leastGain", "least-gain", "double", "0",
+                        "Seconds that other rounds have to save where many devices differ">,
                  Option<"fasterThan", "faster-than", "double", "0",
                         "Seconds: only a schedule that may take less is wanted (0: any is)">];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];

@@ -3,7 +3,9 @@
 #include "RouteDemands.h"
 
 #include "ChooseSources.h"
+#include "etc/Optimize/PlanningTime.h"
 #include "etc/Optimize/Routing/Solver.h"
+#include "etc/Tolls.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -29,6 +31,8 @@ static constexpr int64_t mostParts = 150'000;
 /// Where routes without transit take no more than this of the bound, transit
 /// could save little, and is not tried: it is more hops, and memory.
 static constexpr int64_t nearPercent = 105;
+/// A bound that is less than this below a plan's time is tight enough.
+static constexpr double tightPercent = 101;
 /// So often tensors are left out that would take too much memory in transit.
 static constexpr int mostAttempts = 4;
 
@@ -88,7 +92,8 @@ void Router::addResources() {
         timing.rates.link, timing.rates.nic);
 }
 
-int32_t Router::numberOf(const DeviceSet &set) {
+int32_t Router::numberOf(const DeviceSet &set, SetNumbers &numbers,
+                         routing::Problem &problem) {
   auto [entry, isNew] = numbers.try_emplace(set, problem.sets.size());
   if (isNew)
     problem.sets.push_back(set);
@@ -110,7 +115,8 @@ void Router::addAtoms() {
     llvm::sort(holders);
     llvm::sort(needers);
     const bool mayTransit = !direct.contains(tensorOf(fragment.pieces.front()));
-    Group &group = bySets[{numberOf(holders), numberOf(needers), mayTransit}];
+    Group &group = bySets[{numberOf(holders, numbers, problem),
+                           numberOf(needers, numbers, problem), mayTransit}];
     group.isFirst.resize(group.demands.size() + alike.size());
     group.isFirst.set(group.demands.size());
     llvm::append_range(group.demands, alike);
@@ -220,8 +226,52 @@ routing::Problem Router::withAll() const {
   return all;
 }
 
+int64_t Router::countTied(const Group &group) const {
+  int64_t bytes = 0;
+  for (unsigned position : group.isFirst.set_bits()) {
+    const Fragment &fragment = *demands[group.demands[position]].fragment;
+    for (const Piece &piece : fragment.pieces)
+      if (timing.tied.tensors.test(piece.tensor))
+        bytes += piece.size() * fragment.unit;
+  }
+  return bytes;
+}
+
+routing::Problem Router::withContents() const {
+  routing::Problem all = withAll();
+  std::map<std::pair<int32_t, int32_t>, int64_t> bytesOf; // by sets
+  for (auto [atom, group] : llvm::zip_equal(all.atoms, groups))
+    bytesOf[{atom.holders, atom.needers}] += atom.bytes - countTied(group);
+  SetNumbers known = numbers;
+  for (const TiedContent &content : timing.tied.list)
+    bytesOf[{numberOf(content.holders, known, all),
+             numberOf(content.needers, known, all)}] += content.bytes;
+  all.atoms.clear();
+  for (const auto &[sets, bytes] : bytesOf)
+    if (bytes > 0)
+      all.atoms.push_back({sets.first, sets.second, bytes});
+  return all;
+}
+
 std::vector<routing::Cut> Router::findBounds() const {
-  return routing::findBounds(withAll());
+  return routing::findBounds(bounded());
+}
+
+std::optional<routing::Problem> Router::poseTolls() const {
+  if (!timing.findsTolls ||
+      timing.participants.count() > TollCount::kMostDevices)
+    return std::nullopt;
+  return bounded();
+}
+
+void etc::addTolls(const routing::Problem &problem, const routing::Time &time,
+                   std::vector<routing::Cut> &bounds) {
+  const routing::Cut slowest = routing::findSlowest(bounds);
+  if (time.seconds() * 100 <= slowest.time.seconds() * tightPercent)
+    return;
+  routing::Cut tolls = routing::findTolls(problem, slowest, time);
+  if (!tolls.empty())
+    bounds.push_back(std::move(tolls));
 }
 
 routing::Time Router::timeOf(const SourcedDemands &sourced) const {
@@ -302,15 +352,38 @@ static bool isNear(const routing::Time &time, const routing::Time &bound) {
          routing::Time{bound.bytes, bound.rate * 100};
 }
 
+/// Sends and receives, tensor by tensor.
+static int64_t countTransfers(const SourcedDemands &sourced) {
+  int64_t count = 0;
+  for (auto [number, sources] : llvm::enumerate(sourced.choice.sources))
+    count += 2 * std::ssize(sources) *
+             std::ssize(sourced.demands[number].fragment->pieces);
+  return count;
+}
+
+bool Router::isLeftOut(const SourcedDemands &sourced,
+                       const std::vector<routing::Cut> &bounds) const {
+  const routing::Time before = timeOf(sourced),
+                      bound = routing::findSlowest(bounds).time;
+  return !bounds.empty() && isMuchLess(bound, before) &&
+         before.seconds() - bound.seconds() <
+             gainWorthPlanning(countTransfers(sourced), problem.sets.size(),
+                               timing.leastGain);
+}
+
 std::optional<SourcedDemands>
 Router::route(const SourcedDemands &sourced,
               const std::vector<routing::Cut> &bounds) const {
   const routing::Time before = timeOf(sourced);
   if (bounds.empty() || !isMuchLess(routing::findSlowest(bounds).time, before))
     return std::nullopt;
+  // Routes send each twin, and each part of what is spread, by itself.
+  const std::vector<routing::Cut> targets = routing::findBounds(withAll());
+  if (!isMuchLess(routing::findSlowest(targets).time, before))
+    return std::nullopt;
   const routing::Solution plain = routing::solveStriped(problem);
   std::optional<SourcedDemands> routed;
-  if (timing.transitPpm > 0 && !isNear(plain.time, bounds.front().time))
+  if (timing.transitPpm > 0 && !isNear(plain.time, targets.front().time))
     routed =
         passOn(plain.time,
                scalePpm(sourced.choice.cost.getBusiest(), timing.transitPpm),

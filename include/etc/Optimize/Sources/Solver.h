@@ -6,6 +6,7 @@
 #include "etc/Optimize/Routing/Bound.h"
 #include "etc/Optimize/Sources/Demands.h"
 #include "etc/Optimize/Sources/Fleet.h"
+#include "etc/Optimize/Sources/TiedContents.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -41,6 +42,12 @@ struct Timing {
   /// What a device may hold of one tensor to pass it on, in parts per million
   /// of what the busiest sends or receives: it takes room in the budget.
   int64_t transitPpm = 0;
+  /// What routes have to save (PlanningTime.h), in seconds.
+  double leastGain = 0;
+  /// Whether bounds may have tolls.
+  bool findsTolls = true;
+  /// What bounds count in place of what demands list of tied tensors.
+  TiedContents tied = {};
 };
 
 /// What sources cost, in bytes.
@@ -67,11 +74,13 @@ struct SourceChoice {
 struct SourcedDemands {
   Demands demands;
   SourceChoice choice;
-  /// The slowest of the cuts that no routing is faster than, without and with
-  /// inner devices, and whether routes replaced the sources that bytes decide;
-  /// only with `Timing`.
+  /// Cuts that no routing is faster than, as routing::findBounds lists them,
+  /// and whether routes replaced the sources that bytes decide; only with
+  /// `Timing`.
   std::vector<routing::Cut> bounds = {};
   bool isRouted = false;
+  /// Whether routes were not looked for, since they could save too little.
+  bool isLeftOut = false;
 };
 
 /// The sources of all demands, in parts where that is worth it: previous
