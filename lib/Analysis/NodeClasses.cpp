@@ -215,8 +215,11 @@ std::optional<Entering> NodeClasses::listEntering(const TensorTable &table,
       needers.push_back(it->needer);
     auto [known, isNew] =
         contents.try_emplace(needers, static_cast<int32_t>(contents.size()));
-    if (isNew)
+    if (isNew) {
       entering.lacking.emplace_back(roles.size());
+      entering.bytes.push_back(0);
+    }
+    entering.bytes[known->second] += table.getMovedBytes(piece);
     std::vector<int64_t> &lacking = entering.lacking[known->second];
     for (int64_t &bytes : lacking)
       bytes += table.getMovedBytes(piece);

@@ -65,12 +65,18 @@ static Placed placePairs(MigrationOp migration, const Devices &devices) {
 Placed Defragment::place(MigrationOp migration) {
   const auto &devices = getAnalysis<Devices>();
   if (policy == DefragmentPolicy::Joint) {
+    if (!within.empty() && !symbolizePlace(within))
+      return Placed(migration.emitError("within: '")
+                    << within << "' is no place; use any, tp or pack");
     if (failed(
             checkPresent(Content::Workloads | Content::ByteCosts, migration)))
       return failure();
     return placeJointly(migration, devices, getAnalysis<Benefits>(),
                         getAnalysis<TensorTable>(), getAnalysis<BothHoldings>(),
-                        totalFirst);
+                        {totalFirst,
+                         symbolizePlace(within),
+                         listsNarrower,
+                         {shareNodes, reachNics}});
   }
   if (auto fixed = migration.getCurrDevices())
     return SmallVector<int64_t>(*fixed);

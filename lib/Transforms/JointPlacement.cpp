@@ -4,6 +4,9 @@
 
 #include "PairWriter.h"
 #include "etc/Optimize/Placement/Solver.h"
+#include "etc/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
 
 using namespace etc;
 using namespace mlir;
@@ -89,51 +92,78 @@ static LogicalResult reportMisfit(MigrationOp migration,
   return diag << "; use --place=any, or a smaller TP";
 }
 
-/// Whether some node has room for two groups, or for two ranks where these may
-/// be anywhere. On others no two lack the same bytes.
-static bool canShareNodes(const placement::Problem &problem) {
-  const int64_t size =
-      problem.policy == placement::Policy::Any ? 1 : problem.groupSize;
-  std::vector<int64_t> usable(problem.nodeClass.size());
-  for (const placement::Device &device : problem.devices)
-    usable[device.node] += device.status == placement::Status::Usable;
-  return usable.size() > 1 &&
-         llvm::any_of(usable, [&](int64_t count) { return count >= 2 * size; });
+std::optional<placement::Rates> etc::ratesOf(MigrationOp migration) {
+  ResourcesAttr resources = migration.getResourcesAttr();
+  if (!resources)
+    return std::nullopt;
+  return placement::Rates{resources.getNics(), resources.getNicRate(),
+                          resources.getLinkRate()};
 }
 
-std::optional<placement::Solution> etc::solvePlacement(
-    const placement::Problem &problem,
-    llvm::function_ref<std::optional<placement::Entering>()> listEntering) {
-  std::optional<placement::Solution> solution = placement::solve(problem);
-  if (!solution || !canShareNodes(problem))
-    return solution;
-  const std::optional<placement::Entering> entering = listEntering();
-  return entering ? reduceEntering(problem, *entering, *solution) : solution;
+static Attribute toAttr(MLIRContext *context,
+                        const PlacedRoles::Without &without) {
+  return Builder(context).getDenseI64ArrayAttr(
+      {without.slowest, without.entering});
+}
+
+static void mark(MigrationOp migration, StringRef name,
+                 const std::optional<PlacedRoles::Without> &without) {
+  if (without)
+    migration->setDiscardableAttr(name,
+                                  toAttr(migration.getContext(), *without));
+}
+
+static void
+markNarrower(MigrationOp migration,
+             ArrayRef<std::pair<Place, PlacedRoles::Without>> narrower) {
+  Builder builder(migration.getContext());
+  SmallVector<NamedAttribute> entries;
+  for (const auto &[place, without] : narrower)
+    entries.push_back(builder.getNamedAttr(
+        stringifyPlace(place), toAttr(builder.getContext(), without)));
+  if (!entries.empty())
+    migration->setDiscardableAttr(narrowerMark,
+                                  builder.getDictionaryAttr(entries));
 }
 
 FailureOr<SmallVector<int64_t>>
 etc::placeJointly(MigrationOp migration, const Devices &devices,
                   const Benefits &benefits, const TensorTable &table,
-                  const BothHoldings &holdings, bool totalFirst) {
-  using Placed = FailureOr<SmallVector<int64_t>>;
+                  const BothHoldings &holdings, PlacementOptions options) {
+  using Ranks = FailureOr<SmallVector<int64_t>>;
   ParallelAttr curr = migration.getCurr();
   const int64_t usable =
       llvm::count_if(llvm::seq(devices.size()),
                      [&](int64_t device) { return devices.isUsable(device); });
   if (usable < curr.getWorld())
-    return Placed(migration.emitFieldError({"curr"})
-                  << "curr needs " << curr.getWorld() << " devices, " << usable
-                  << " are alive and stay; add nodes or lower a degree");
+    return Ranks(migration.emitFieldError({"curr"})
+                 << "curr needs " << curr.getWorld() << " devices, " << usable
+                 << " are alive and stay; add nodes or lower a degree");
   if (auto fixed = migration.getCurrDevices())
     return SmallVector<int64_t>(*fixed);
   placement::Problem problem = posePlacement(migration, devices, benefits);
-  problem.isTotalFirst = totalFirst;
-  std::optional<placement::Solution> solution = solvePlacement(problem, [&] {
-    return benefits.classes.listEntering(table, holdings.prev, holdings.curr);
-  });
-  if (!solution)
-    return Placed(reportMisfit(migration, problem));
-  return toRanks(curr, solution->deviceOf);
+  problem.isTotalFirst = options.totalFirst;
+  if (options.within)
+    problem.policy = std::max(problem.policy, policyOf(options.within));
+  std::optional<std::optional<placement::Entering>> entering;
+  const auto listEntering =
+      [&]() -> const std::optional<placement::Entering> & {
+    if (!entering)
+      entering =
+          benefits.classes.listEntering(table, holdings.prev, holdings.curr);
+    return *entering;
+  };
+  const std::optional<placement::Rates> rates = ratesOf(migration);
+  const std::optional<PlacedRoles> placed =
+      solvePlacement(problem, listEntering, rates, options.search);
+  if (!placed)
+    return Ranks(reportMisfit(migration, problem));
+  mark(migration, sharedNodesMark, placed->withoutSharing);
+  mark(migration, moreNicsMark, placed->withoutNics);
+  if (options.listsNarrower)
+    markNarrower(migration, listNarrower(problem, listEntering, rates,
+                                         options.search, placed->solution));
+  return toRanks(curr, placed->solution.deviceOf);
 }
 
 void etc::rewritePairs(MigrationOp migration, const Devices &devices,

@@ -83,12 +83,14 @@ std::optional<SmallVector<int64_t>> PlacementTrials::place(const Trial &trial) {
   drain(problem, trial.draining);
   problem.policy = policyOf(trial.place);
   problem.isTotalFirst = trial.totalFirst;
-  const std::optional<placement::Solution> solution =
-      solvePlacement(problem, [&] { return entering; });
+  const std::optional<PlacedRoles> placed = solvePlacement(
+      problem,
+      [&]() -> const std::optional<placement::Entering> & { return entering; },
+      ratesOf(migration), {trial.shareNodes, trial.reachNics});
   problem.devices = devices;
-  if (!solution)
+  if (!placed)
     return std::nullopt;
-  return toRanks(migration.getCurr(), solution->deviceOf);
+  return toRanks(migration.getCurr(), placed->solution.deviceOf);
 }
 
 std::optional<TrialResult> PlacementTrials::run(const Trial &trial) {

@@ -19,7 +19,10 @@ struct Trial {
   Place place = Place::Any;
   bool totalFirst = false;
   /// Devices that leave, besides those of the request; ascending.
-  llvm::ArrayRef<int64_t> draining;
+  llvm::ArrayRef<int64_t> draining = {};
+  /// Whether roles that lack the same bytes come together on nodes, and devices
+  /// are chosen for their NICs.
+  bool shareNodes = true, reachNics = false;
 };
 
 /// Where a trial puts the current ranks, and what a plan would then move.

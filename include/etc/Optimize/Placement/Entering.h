@@ -13,6 +13,7 @@ struct Entering {
   std::vector<std::vector<int32_t>> contentsOf; ///< [role] ascending
   /// [content][node class] the bytes that the nodes do not hold.
   std::vector<std::vector<int64_t>> lacking;
+  std::vector<int64_t> bytes = {}; ///< [content]
 };
 
 /// The bytes that enter nodes under a placement [ranks].

@@ -3,7 +3,7 @@
 #ifndef ETC_TEST_UNIT_OPTIMIZE_PLACEMENT_CASES_H
 #define ETC_TEST_UNIT_OPTIMIZE_PLACEMENT_CASES_H
 
-#include "etc/Optimize/Placement/Problem.h"
+#include "etc/Optimize/Placement/Entering.h"
 
 #include <cstdint>
 #include <optional>
@@ -54,6 +54,9 @@ std::string writeCase(const Problem &problem);
 /// At most 7 devices: small enough for solveExact. All policies, nodes of one
 /// size and of several, groups and spans that benefit single roles.
 Problem randomProblem(uint64_t seed);
+
+/// Contents of random sets of roles, of which node classes lack any part.
+Entering randomEntering(const Problem &problem, uint64_t seed);
 
 } // namespace etc::placement::testing
 

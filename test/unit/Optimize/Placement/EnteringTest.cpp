@@ -7,8 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 namespace etc::placement {
 namespace {
 
@@ -104,24 +102,6 @@ node base 0 0
   EXPECT_EQ(verify(problem, reduced), std::nullopt);
 }
 
-/// Contents of random sets of roles, of which node classes lack any part.
-Entering randomEntering(const Problem &problem, uint64_t seed) {
-  std::mt19937_64 engine(seed);
-  const auto classes = size_t(problem.onNode.getColumns());
-  Entering entering;
-  entering.contentsOf.resize(size_t(problem.getRoles()));
-  for (int32_t content = 0; content < 6; ++content) {
-    std::vector<int64_t> &lacking =
-        entering.lacking.emplace_back(std::vector<int64_t>(classes));
-    for (int64_t &bytes : lacking)
-      bytes = int64_t(engine() % 3) * 8;
-    for (std::vector<int32_t> &ofRole : entering.contentsOf)
-      if (engine() % 2)
-        ofRole.push_back(content);
-  }
-  return entering;
-}
-
 // Solutions stay valid, no more bytes enter nodes, and the same problem gives
 // the same solution.
 TEST(EnteringTest, RandomInstances) {
@@ -135,7 +115,7 @@ TEST(EnteringTest, RandomInstances) {
     const std::optional<Solution> solved = solve(problem);
     if (!solved)
       continue;
-    const Entering entering = randomEntering(problem, seed);
+    const Entering entering = testing::randomEntering(problem, seed);
     const Solution reduced = reduceEntering(problem, entering, *solved);
     EXPECT_EQ(verify(problem, reduced), std::nullopt);
     const auto bytes = [&](const Solution &solution) {

@@ -156,4 +156,22 @@ Problem Generator::run() {
 
 Problem randomProblem(uint64_t seed) { return Generator(seed).run(); }
 
+Entering randomEntering(const Problem &problem, uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  const auto classes = size_t(problem.onNode.getColumns());
+  Entering entering;
+  entering.contentsOf.resize(size_t(problem.getRoles()));
+  for (int32_t content = 0; content < 6; ++content) {
+    entering.bytes.push_back(16);
+    std::vector<int64_t> &lacking =
+        entering.lacking.emplace_back(std::vector<int64_t>(classes));
+    for (int64_t &bytes : lacking)
+      bytes = int64_t(engine() % 3) * 8;
+    for (std::vector<int32_t> &ofRole : entering.contentsOf)
+      if (engine() % 2)
+        ofRole.push_back(content);
+  }
+  return entering;
+}
+
 } // namespace etc::placement::testing
