@@ -94,8 +94,9 @@ ETC_API etc_error *etc_planner_explain(const char *request,
                                        etc_text **text);
 /* How much more the plan moves under the request's placement than with roles on
  * any device: {"place", "relays_aside", "moved_bytes", "internode_bytes",
- * "seconds"}, with null for what is not known; null if there is no price, for
- * example because the request already allows any device. */
+ * "seconds", "of_pause"}, with null for what is not known; null if there is no
+ * price, for example because the request already allows any device. If state is
+ * deferred, of_pause is true, and the seconds are those of the pause. */
 ETC_API etc_error *etc_planner_price(const char *request,
                                      const etc_planner_options *options,
                                      etc_text **text);

@@ -206,6 +206,10 @@ static FailureOr<PlannedRequest> planLinks(MLIRContext &context,
   // What a link places is read from its IR, which has to be of all lanes.
   PlanOptions whole = options;
   whole.lanesFrom = std::numeric_limits<int64_t>::max();
+  // A chain ends on the same devices, whether it becomes one plan or several.
+  whole.narrower = {};
+  whole.shareNodes = true;
+  whole.reachNics = false;
   for (auto [number, asked] : llvm::enumerate(chain)) {
     Request request = asked;
     if (number)

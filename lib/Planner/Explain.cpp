@@ -5,6 +5,7 @@
 #include "etc/Export/PlanText.h"
 #include "etc/Export/TrainerState.h"
 #include "etc/Planner/Price.h"
+#include "etc/Transforms/Passes.h"
 
 using namespace etc;
 using namespace mlir;
@@ -19,6 +20,9 @@ void etc::writeExplanation(const request::Request &request,
     const PlanFacts facts(*plan::fb::GetPlan(bytes.data()),
                           isTimed ? &planned.times[i] : nullptr);
     writeSummary(facts, os, /*derives=*/!migration.getDeriveNone());
+    if (migration->hasAttr(quickMark))
+      os << "  search   --objective=time looks for less time, though planning "
+            "then takes longer\n";
     if (price)
       writePrice(*price, os);
     const plan::fb::Summary &summary = *facts.getPlan().summary();

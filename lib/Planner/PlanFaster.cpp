@@ -1,11 +1,7 @@
 //===- PlanFaster.cpp - Routes of least time, or sources by bytes ---------===//
 
+#include "Attempt.h"
 #include "RunPasses.h"
-#include "core/plan/PeakRatios.h"
-#include "core/plan/PlanIndex.h"
-#include "view/simulate/PlanTime.h"
-
-#include "mlir/IR/Diagnostics.h"
 
 using namespace etc;
 using namespace mlir;
@@ -21,73 +17,7 @@ static constexpr double tooLarge = 1.1, defaultBudget = 1.05;
 /// Of a plan that is made again with less memory.
 static constexpr size_t mostBytes = 4 << 20;
 
-namespace {
-/// Plans whose diagnostics wait until it is known whether they are wanted.
-class Attempt {
-public:
-  Attempt(MLIRContext &context, ArrayRef<Request> requests,
-          const PlanOptions &options, PlanFn plan)
-      : context(context) {
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      diagnostics.push_back(std::move(diagnostic));
-      return success();
-    });
-    planned = plan(requests, options);
-  }
-
-  bool isGood() const { return succeeded(planned); }
-  /// Whether a plan by bytes could be faster.
-  bool isMarked() {
-    return llvm::any_of(planned->module->getOps<MigrationOp>(),
-                        [](MigrationOp it) { return it->hasAttr(byTimeMark); });
-  }
-  bool isOnePlan() const { return planned->plans.size() == 1; }
-  /// The worst peak of a device over its larger state.
-  double getPeak() {
-    double worst = 1;
-    for (const plan::PlanIndex &index : getIndices())
-      worst = std::max(worst, plan::peakRatios(index).peak);
-    return worst;
-  }
-  /// Of migrations that follow each other; all of one request state rates.
-  runtime::PlanTime findTime() {
-    planned->times.clear();
-    for (const plan::PlanIndex &index : getIndices())
-      if (auto time = runtime::timeOf(index))
-        planned->times.push_back(*time);
-    runtime::PlanTime sum;
-    for (const runtime::PlanTime &time : planned->times) {
-      sum.portSeconds += time.portSeconds;
-      sum.predictedSeconds += time.predictedSeconds;
-      sum.pauseBoundSeconds += time.pauseBoundSeconds;
-      sum.pauseSeconds += time.pauseSeconds;
-    }
-    return sum;
-  }
-  /// Memory that the next plan can use.
-  void dropIndices() { indices = {}; }
-  FailureOr<PlannedRequest> take() {
-    for (Diagnostic &diagnostic : diagnostics)
-      context.getDiagEngine().emit(std::move(diagnostic));
-    return std::move(planned);
-  }
-
-private:
-  ArrayRef<plan::PlanIndex> getIndices() {
-    if (indices.empty())
-      for (ArrayRef<uint8_t> bytes : planned->plans)
-        indices.emplace_back(*plan::fb::GetPlan(bytes.data()));
-    return indices;
-  }
-
-  MLIRContext &context;
-  std::vector<Diagnostic> diagnostics;
-  FailureOr<PlannedRequest> planned = failure();
-  std::vector<plan::PlanIndex> indices; ///< of the plans, once asked for
-};
-} // namespace
-
-static bool isByTime(const Request &request) {
+bool etc::isByTime(const Request &request) {
   return request.isByTime() && request.policy != "paper";
 }
 
@@ -100,6 +30,11 @@ static bool isNearlyBest(const runtime::PlanTime &time) {
                                      worthwhilePercent * time.portSeconds;
 }
 
+/// Whether the bound shows already that no routing is much faster.
+static bool hasTightBound(const runtime::PlanTime &time) {
+  return 100 * time.portSeconds <= 101 * time.boundSeconds;
+}
+
 /// Of one plan of a chain, the budget is that of the last request.
 static bool hasBudget(ArrayRef<Request> requests, bool areOnePlan) {
   return llvm::any_of(
@@ -107,19 +42,13 @@ static bool hasBudget(ArrayRef<Request> requests, bool areOnePlan) {
       [](const Request &it) { return it.memoryBudget.has_value(); });
 }
 
-/// The pause comes first: what is deferred stops nobody.
-static bool isLess(const runtime::PlanTime &a, const runtime::PlanTime &b) {
-  return std::pair(a.pauseSeconds, a.predictedSeconds) <
-         std::pair(b.pauseSeconds, b.predictedSeconds);
-}
-
 /// By time, or by bytes where that is faster.
 static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
                                             std::vector<Request> requests,
                                             const PlanOptions &options,
                                             PlanFn plan) {
-  Attempt byTime(context, requests, options, plan);
-  if (byTime.isGood() && !byTime.isMarked())
+  Attempt byTime(context, [&] { return plan(requests, options); });
+  if (byTime.isGood() && !byTime.findMark(byTimeMark))
     return byTime.take();
   const runtime::PlanTime time =
       byTime.isGood() ? byTime.findTime() : runtime::PlanTime();
@@ -135,8 +64,11 @@ static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
   if (byTime.isGood() && !isTooLarge && byTime.isOnePlan())
     faster.fasterThan =
         time.pauseSeconds > 0 ? time.pauseSeconds : time.predictedSeconds;
+  // Those of a plan that could only be kept if it is faster still.
+  if (byTime.isGood() && hasTightBound(time))
+    faster.findsTolls = false;
   byTime.dropIndices();
-  Attempt byBytes(context, requests, faster, plan);
+  Attempt byBytes(context, [&] { return plan(requests, faster); });
   const bool isBetter =
       byBytes.isGood() && ((isTooLarge && byBytes.getPeak() <= defaultBudget) ||
                            isLess(byBytes.findTime(), time));
@@ -187,10 +119,8 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
     if (isAtBound(ofBest))
       break;
     requests.back().memoryBudget->amount = ppm;
-    Attempt smaller(context, requests, options,
-                    [&](ArrayRef<Request> less, const PlanOptions &options) {
-                      return planWithin(context, less.vec(), options, plan);
-                    });
+    Attempt smaller(
+        context, [&] { return planWithin(context, requests, options, plan); });
     if (!smaller.isGood())
       break;
     if (smaller.isOnePlan() && isLess(smaller.findTime(), ofBest))

@@ -23,12 +23,24 @@ LogicalResult etc::runPasses(ModuleOp module, const PlanOptions &options,
   return passes.run(module);
 }
 
+/// What least time has to save, in seconds, in large migrations of requests
+/// that do not ask for it: planning may go on while the job trains, but not for
+/// ever.
+static constexpr double leastGain = 0.25;
+
 void etc::readOptions(const request::Request &request,
                       const PlanOptions &options,
                       PlanPipelineOptions &pipeline) {
   pipeline.totalFirst = request.isTotalFirst();
   pipeline.byTime = request.isByTime();
+  if (options.within)
+    pipeline.within = stringifyPlace(*options.within).str();
+  pipeline.listsNarrower = triesNarrower(request, options);
+  pipeline.shareNodes = options.shareNodes.value_or(true);
+  pipeline.reachNics = options.reachNics.value_or(false);
+  pipeline.leastGain = request.isGiven("objective") ? 0 : leastGain;
   pipeline.fasterThan = options.fasterThan;
+  pipeline.findsTolls = options.findsTolls;
 }
 
 static void buildPipeline(PassManager &passes, const request::Request &request,
@@ -88,10 +100,19 @@ static FailureOr<PlannedRequest> planAsAsked(MLIRContext &context,
 static FailureOr<PlannedRequest> planAlone(MLIRContext &context,
                                            const request::Request &request,
                                            const PlanOptions &options) {
-  return planFaster(
-      context, {request}, options,
-      [&](ArrayRef<request::Request> requests, const PlanOptions &options) {
-        return planAsAsked(context, requests.front(), options);
+  const auto fastest = [&](const PlanOptions &options) {
+    return planFaster(
+        context, {request}, options,
+        [&](ArrayRef<request::Request> requests, const PlanOptions &options) {
+          return planAsAsked(context, requests.front(), options);
+        });
+  };
+  const auto forNics = [&](const PlanOptions &options) {
+    return planForNics(context, request, options, fastest);
+  };
+  return planAmongPlaces(
+      context, request, options, [&](const PlanOptions &options) {
+        return planToShare(context, request, options, forNics);
       });
 }
 
@@ -106,7 +127,9 @@ static FailureOr<PlannedRequest> planPart(MLIRContext &context,
                                           PartFn plan) {
   ScopedDiagnosticHandler handler(&context,
                                   [](Diagnostic &) { return success(); });
-  return plan(context, part, options);
+  PlanOptions ofPart = options;
+  ofPart.findsTolls = false;
+  return plan(context, part, ofPart);
 }
 
 /// Import compares a side of a plan file with the request.

@@ -4,8 +4,11 @@
 
 #include "core/plan/PlanIndex.h"
 #include "core/plan/Relays.h"
+#include "core/plan/TimeBound.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Planner/Lanes.h"
+#include "etc/Planner/Sections.h"
+#include "etc/Transforms/Passes.h"
 #include "etc/Transforms/TryPlacement.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -59,6 +62,7 @@ static std::optional<PriceBytes> comparePlans(const request::Request &request,
                               least = secondsOf(*free);
   if (seconds && least)
     bytes.seconds = *seconds - *least;
+  bytes.ofPause = plan::defersState(ownIndex);
   return bytes;
 }
 
@@ -67,6 +71,8 @@ static std::optional<PriceBytes> comparePlacements(MigrationOp migration,
                                                    bool totalFirst) {
   Trial trial;
   trial.totalFirst = totalFirst;
+  trial.shareNodes = migration->hasAttr(sharedNodesMark);
+  trial.reachNics = migration->hasAttr(moreNicsMark);
   PlacementTrials trials(migration);
   const std::optional<TrialResult> free = trials.run(trial);
   if (!free)
@@ -82,6 +88,18 @@ static std::optional<PriceBytes> comparePlacements(MigrationOp migration,
   return bytes;
 }
 
+/// Whether the plan is of one lane, or of one section of each kind. With
+/// `--place=any` it would be of all, and take long to make.
+static bool isPart(MigrationOp migration) {
+  return migration->hasAttr(lanesMark) || migration->hasAttr(sectionsMark);
+}
+
+static bool isAtBounds(const plan::PlanIndex &index) {
+  const plan::fb::Summary &s = *index.plan().summary();
+  return s.moved_bytes() == s.bound_moved_bytes() &&
+         s.internode_bytes() == s.bound_internode_bytes();
+}
+
 std::optional<Price> etc::priceOf(const request::Request &request,
                                   PlannedRequest &planned) {
   MigrationOp migration = *planned.module->getOps<MigrationOp>().begin();
@@ -90,16 +108,15 @@ std::optional<Price> etc::priceOf(const request::Request &request,
       migration.getCurrDevices())
     return std::nullopt;
   Price price{*place, false, {}};
-  if (planned.plans.front().size() <= mostBytes) {
-    price.bytes = comparePlans(request, planned, *migration.getContext());
+  const plan::PlanIndex index = indexOf(planned);
+  const bool isLarge = planned.plans.front().size() > mostBytes;
+  // At both bounds there is nothing that a trial could find.
+  if ((isLarge || isPart(migration)) && isAtBounds(index)) {
+    price.bytes.emplace();
     return price;
   }
-  const plan::PlanIndex index = indexOf(planned);
-  const plan::fb::Summary &s = *index.plan().summary();
-  // At both bounds there is nothing that a trial could find.
-  if (s.moved_bytes() == s.bound_moved_bytes() &&
-      s.internode_bytes() == s.bound_internode_bytes()) {
-    price.bytes.emplace();
+  if (!isLarge) {
+    price.bytes = comparePlans(request, planned, *migration.getContext());
     return price;
   }
   price.hasRelays = plan::relayedBytes(index) != 0;
@@ -137,7 +154,8 @@ void etc::writePrice(const Price &price, llvm::raw_ostream &os) {
     os << describeBytes(price.bytes->moved) << " moved, "
        << describeBytes(price.bytes->internode) << " between nodes";
     if (price.bytes->seconds)
-      os << ", " << describeSeconds(*price.bytes->seconds);
+      os << ", " << describeSeconds(*price.bytes->seconds)
+         << (price.bytes->ofPause ? " in the pause" : "");
     os << "\n";
   }
 }
@@ -161,5 +179,6 @@ void etc::writePriceJson(const std::optional<Price> &price,
     json.attribute("seconds", price->bytes && price->bytes->seconds
                                   ? llvm::json::Value(*price->bytes->seconds)
                                   : nullptr);
+    json.attribute("of_pause", price->bytes && price->bytes->ofPause);
   });
 }

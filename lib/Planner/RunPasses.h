@@ -27,6 +27,42 @@ mlir::FailureOr<PlannedRequest>
 planFaster(mlir::MLIRContext &context, std::vector<request::Request> requests,
            const PlanOptions &options, PlanFn plan);
 
+/// Whether a request is planned for least time.
+bool isByTime(const request::Request &request);
+
+/// Plans of one request, by options.
+using PlanByOptions =
+    llvm::function_ref<mlir::FailureOr<PlannedRequest>(const PlanOptions &)>;
+
+/// Whether a request is planned with roles where narrower values of its place
+/// put them, too.
+bool triesNarrower(const request::Request &request, const PlanOptions &options);
+
+/// Plans a request by `plan` with roles where it allows them and, where that
+/// could be better and the plan is not large, where narrower values of its
+/// place put them, unless options say which. Returns the best plan, as isBetter
+/// has it; of equals, the first.
+mlir::FailureOr<PlannedRequest> planAmongPlaces(mlir::MLIRContext &context,
+                                                const request::Request &request,
+                                                const PlanOptions &options,
+                                                PlanByOptions plan);
+
+/// Plans a request by `plan` with roles that share nodes where fewer bytes then
+/// enter these, and again without where that could be better, unless options
+/// say which. Returns the better plan; of equals, the first.
+mlir::FailureOr<PlannedRequest> planToShare(mlir::MLIRContext &context,
+                                            const request::Request &request,
+                                            const PlanOptions &options,
+                                            PlanByOptions plan);
+
+/// Plans a request by `plan` with options that let roles reach more NICs, and
+/// again without where that could be faster, unless options say which. Returns
+/// the faster plan; of equals, that without.
+mlir::FailureOr<PlannedRequest> planForNics(mlir::MLIRContext &context,
+                                            const request::Request &request,
+                                            const PlanOptions &options,
+                                            PlanByOptions plan);
+
 /// How a request is planned under the policy "best".
 void readOptions(const request::Request &request, const PlanOptions &options,
                  PlanPipelineOptions &pipeline);

@@ -228,7 +228,8 @@ static std::vector<RequestField> makeTable() {
        .words = {"pack", "tp", "any"}},
       {.name = "objective",
        .help = "What comes first: the bytes between nodes, on routes that take "
-               "least time; those bytes alone; or all bytes",
+               "least time; those bytes alone; or all bytes. If it is named, "
+               "least time is looked for however long that takes",
        .page = "routing.md",
        .stored = &Request::objective,
        .words = {"time", "internode", "total"}},

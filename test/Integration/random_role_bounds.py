@@ -109,7 +109,7 @@ class World:
                        reverse=True)
         parts = math.ceil(tp / rooms[0])
         fewest = groups * parts
-        if parts == 1:
+        if parts == 1 and place != "any":  # where groups may be split, they need not fit
             fewest = next(n for n in range(1, len(rooms) + 1) if sum(room // tp for room in rooms[:n]) >= groups)
         for devices in itertools.permutations(self.usable, len(kinds)):
             on = [self.node_of[device] for device in devices]
@@ -150,8 +150,8 @@ class World:
             slowest = max(slowest, lacking / rate if rate else 0)
         return slowest
 
-    def solve(self, devices):
-        """The least time of a placement, by the linear program."""
+    def pose(self, devices):
+        """A placement as an instance for the linear program."""
         nics = sorted(set(self.nic_of))
         part = [self.held_before[device] >= 0 or device in devices for device in range(len(self.node_of))]
         case = {"nics": [self.rate] * len(nics), "atoms": [],
@@ -163,7 +163,7 @@ class World:
                        if self.needs[rank, atom] and device not in holders]
             if needers:
                 case["atoms"].append((size, holders, needers))
-        return least_time(case, transit=True)[0]
+        return case
 
 
 def try_seed(etc_opt, seed, folder):
@@ -185,7 +185,7 @@ def try_seed(etc_opt, seed, folder):
     for devices in world.placements(request["place"], request["curr"]["tp"]):
         cut = world.cut(devices, max(bound, 1e-12) if best <= bound else best)
         if bound > cut * SLACK:
-            least = world.solve(devices)
+            least = least_time(world.pose(devices), transit=True)[0]
             assert bound <= least * (1 + 1e-6), f"the bound {bound} is above {least}, the least on {devices}"
             cut = least
         best = min(best, cut)

@@ -49,6 +49,8 @@ def random_request(rng):
     if rng.random() < 0.2:
         request["failed"] = [sum(nodes) - 1]
         request.pop("draining", None)
+    if rng.random() < 0.3:
+        request["defer"] = "optimizer"
     return request
 
 
@@ -66,6 +68,7 @@ def describe_price(price):
         text = f"{_change(moved)} moved, {_change(internode)} between nodes"
         if price["seconds"] is not None:
             text += f", {_change_of_time(price['seconds'])}"
+            text += " in the pause" if price["of_pause"] else ""
     return f"  price    --place={price['place']} over --place=any{aside}: {text}"
 
 

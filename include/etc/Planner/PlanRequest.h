@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace etc {
@@ -40,9 +41,22 @@ struct PlanOptions {
   int64_t lanesFrom = 512;
   /// Whether a plan that was made so stays one of a lane, as files have it.
   bool keepsLanes = false;
+  /// Where roles are put, if not everywhere where the request allows them.
+  /// Absent, the best plan is found of these and of the narrower places.
+  std::optional<Place> within;
+  std::vector<Place> narrower = {Place::Tp, Place::Pack};
+  /// Whether roles that lack the same bytes come together on nodes. Absent, the
+  /// better plan of both is found.
+  std::optional<bool> shareNodes;
+  /// Whether roles take devices whose NICs nobody else reaches, where nodes are
+  /// not full. Absent, the faster of both is found for least time.
+  std::optional<bool> reachNics;
   /// Seconds of the pause: a plan that surely takes as long fails (0: none
   /// does).
   double fasterThan = 0;
+  /// Whether bounds of time may have tolls: those of a lane or of a section are
+  /// none of the whole plan.
+  bool findsTolls = true;
   /// What a tool adds to the passes, such as timing; may be empty.
   std::function<mlir::LogicalResult(mlir::PassManager &)> instrument;
 };

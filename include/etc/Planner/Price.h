@@ -13,12 +13,13 @@
 
 namespace etc {
 
-/// Bytes more, in all and between nodes, and seconds more that are predicted,
-/// of the pause where state is deferred. Not inside Price: Clang 14 can't
-/// construct an optional of it there.
+/// Bytes more, in all and between nodes, and seconds more that are predicted.
+/// Not inside Price: Clang 14 can't construct an optional of it there.
 struct PriceBytes {
   int64_t moved = 0, internode = 0;
   std::optional<double> seconds;
+  /// State is deferred, and the seconds are the pause's; bytes are of all.
+  bool ofPause = false;
 };
 
 /// What a plan takes more than one of the same request whose roles may go
@@ -40,9 +41,9 @@ std::optional<Price> priceOf(const request::Request &request,
 /// As a line of the summary.
 void writePrice(const Price &price, llvm::raw_ostream &os);
 
-/// {"place", "relays_aside", "moved_bytes", "internode_bytes", "seconds"}: the
-/// last three are null where they are not known. "null" where there is no
-/// price.
+/// {"place", "relays_aside", "moved_bytes", "internode_bytes", "seconds",
+/// "of_pause"}: bytes and seconds are null where they are not known. "null"
+/// where there is no price.
 void writePriceJson(const std::optional<Price> &price, llvm::raw_ostream &os);
 
 } // namespace etc

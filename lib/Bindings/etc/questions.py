@@ -55,9 +55,10 @@ def price(
 ) -> dict[str, Any] | None:
     """How much more the placement moves than roles on any device would.
 
-    Returns {"place", "relays_aside", "moved_bytes", "internode_bytes", "seconds"}, with
-    None for what is not known; None if there is no price, for example because the
-    request already allows any device.
+    Returns {"place", "relays_aside", "moved_bytes", "internode_bytes", "seconds",
+    "of_pause"}, with None for what is not known; None if there is no price, for example
+    because the request already allows any device. If state is deferred, of_pause is
+    true, and the seconds are those of the pause.
     """
     return json.loads(planner_for("price").price(_whole(request, fields), None))
 

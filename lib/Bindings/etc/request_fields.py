@@ -51,7 +51,8 @@ class RequestFields(TypedDict, total=False):
 
     objective: Optional[Literal["time", "internode", "total"]]
     """What comes first: the bytes between nodes, on routes that take least time; those
-    bytes alone; or all bytes. Default: time."""
+    bytes alone; or all bytes. If it is named, least time is looked for however long
+    that takes. Default: time."""
 
     memory_budget: Optional[Union[int, str]]
     """Live bytes a device, staging included. Default: 1.05x max(prev, curr), or 2%

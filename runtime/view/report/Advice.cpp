@@ -143,9 +143,10 @@ std::vector<std::string> Advice::list() const {
     gains.emplace(parts.port - routes,
                   "Routes are " + formatSeconds(parts.port - routes) +
                       " above the bound for these roles. A larger "
-                      "--memory-budget has room for more transit, and other "
-                      "objectives than the default, time, choose routes by "
-                      "bytes.");
+                      "--memory-budget has room for more transit. Of very "
+                      "large plans, faster routes may be found with "
+                      "--objective=time, the default, if it is named. Other "
+                      "objectives choose routes by bytes.");
   if (routes > 0 && roles > 0 && isWorth(routes, roles))
     gains.emplace(saved(roles), here() + ", other roles could save at most " +
                                     formatSeconds(saved(roles)) + ": " +
