@@ -24,6 +24,16 @@ std::string etc::formatBytes(uint64_t bytes) {
   return text;
 }
 
+std::string etc::formatSeconds(double seconds) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (seconds < 1)
+    os << llvm::format("%.4g ms", 1000 * seconds);
+  else
+    os << llvm::format("%.4g s", seconds);
+  return text;
+}
+
 static uint64_t highestPeak(const fb::Plan &plan) {
   uint64_t peak = 0;
   for (const fb::Program *program : *plan.programs())
@@ -53,16 +63,6 @@ static llvm::StringRef describeExceptions(const plan::Exceptions &exceptions) {
   if (exceptions.relays)
     return " without relays";
   return exceptions.recomputation ? " without recomputation" : "";
-}
-
-static std::string formatSeconds(double seconds) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (seconds < 1)
-    os << llvm::format("%.4g ms", 1000 * seconds);
-  else
-    os << llvm::format("%.4g s", seconds);
-  return text;
 }
 
 static const char *howFound(const runtime::PlanTime &time) {

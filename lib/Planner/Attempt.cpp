@@ -47,11 +47,14 @@ uint64_t Attempt::countInternode() {
   return bytes;
 }
 
-uint64_t Attempt::countMoved() {
-  uint64_t bytes = 0;
-  for (ArrayRef<uint8_t> plan : planned->plans)
-    bytes += plan::fb::GetPlan(plan.data())->summary()->moved_bytes();
-  return bytes;
+PlanFigures Attempt::getFigures() {
+  PlanFigures figures{findTime()};
+  for (ArrayRef<uint8_t> plan : planned->plans) {
+    const plan::fb::Summary &s = *plan::fb::GetPlan(plan.data())->summary();
+    figures.internodeBytes += s.internode_bytes();
+    figures.movedBytes += s.moved_bytes();
+  }
+  return figures;
 }
 
 runtime::PlanTime Attempt::findTime() {

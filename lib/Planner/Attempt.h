@@ -10,6 +10,12 @@
 
 namespace etc {
 
+/// What plans of a request are compared by.
+struct PlanFigures {
+  runtime::PlanTime time;
+  uint64_t internodeBytes = 0, movedBytes = 0;
+};
+
 /// Plans whose diagnostics wait until it is known whether they are wanted.
 class Attempt {
 public:
@@ -25,7 +31,7 @@ public:
   /// Of all plans, in bytes.
   size_t getSize() const;
   uint64_t countInternode();
-  uint64_t countMoved();
+  PlanFigures getFigures();
   /// Of migrations that follow each other; all of one request state rates.
   runtime::PlanTime findTime();
   /// Memory that the next plan can use.
@@ -47,7 +53,8 @@ bool isSurelyBetter(const request::Request &request, Attempt &plan,
                     llvm::ArrayRef<int64_t> mark);
 /// Whether a plan takes less time than another one, or moves fewer bytes where
 /// these come first or both take about as long.
-bool isBetter(const request::Request &request, Attempt &plan, Attempt &than);
+bool isBetter(const request::Request &request, const PlanFigures &plan,
+              const PlanFigures &than);
 
 /// The pause comes first: what is deferred stops nobody.
 bool isLess(const runtime::PlanTime &a, const runtime::PlanTime &b);

@@ -33,14 +33,15 @@ static bool isAboutSame(double a, double b) {
 
 /// Devices that receive more bytes and pass on none of them have shared a node
 /// for nothing.
-bool etc::isBetter(const Request &request, Attempt &plan, Attempt &than) {
+bool etc::isBetter(const Request &request, const PlanFigures &plan,
+                   const PlanFigures &than) {
   if (isByTime(request)) {
-    const runtime::PlanTime time = plan.findTime(), other = than.findTime();
+    const runtime::PlanTime &time = plan.time, &other = than.time;
     if (!isAboutSame(time.pauseSeconds, other.pauseSeconds) ||
         !isAboutSame(time.predictedSeconds, other.predictedSeconds))
       return isLess(time, other) &&
              time.predictedSeconds <= aboutSame * other.predictedSeconds;
   }
-  return std::pair(plan.countInternode(), plan.countMoved()) <
-         std::pair(than.countInternode(), than.countMoved());
+  return std::pair(plan.internodeBytes, plan.movedBytes) <
+         std::pair(than.internodeBytes, than.movedBytes);
 }

@@ -43,7 +43,8 @@ FailureOr<PlannedRequest> etc::planAmongPlaces(MLIRContext &context,
     within.within = place;
     auto other =
         std::make_unique<Attempt>(context, [&] { return plan(within); });
-    if (other->isGood() && isBetter(request, *other, *best))
+    if (other->isGood() &&
+        isBetter(request, other->getFigures(), best->getFigures()))
       best = std::move(other);
   }
   return best->take();

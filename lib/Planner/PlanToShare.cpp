@@ -25,6 +25,8 @@ FailureOr<PlannedRequest> etc::planToShare(MLIRContext &context,
   PlanOptions without = options;
   without.shareNodes = false;
   Attempt plain(context, [&] { return plan(without); });
-  return plain.isGood() && isBetter(request, plain, sharing) ? plain.take()
-                                                             : sharing.take();
+  const bool isBetter =
+      plain.isGood() &&
+      etc::isBetter(request, plain.getFigures(), sharing.getFigures());
+  return isBetter ? plain.take() : sharing.take();
 }

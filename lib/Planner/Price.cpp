@@ -2,6 +2,8 @@
 
 #include "etc/Planner/Price.h"
 
+#include "Attempt.h"
+#include "RunPasses.h"
 #include "core/plan/PlanIndex.h"
 #include "core/plan/Relays.h"
 #include "core/plan/TimeBound.h"
@@ -13,7 +15,6 @@
 
 #include "mlir/IR/Diagnostics.h"
 
-#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
 #include <cmath>
@@ -28,18 +29,34 @@ static plan::PlanIndex indexOf(const PlannedRequest &planned) {
   return plan::PlanIndex(*plan::fb::GetPlan(planned.plans.front().data()));
 }
 
-static std::optional<double> secondsOf(const PlannedRequest &planned) {
-  std::optional<runtime::PlanTime> time;
-  if (planned.times.empty())
-    time = runtime::timeOf(indexOf(planned));
-  else
-    time = planned.times.front();
-  if (!time)
-    return std::nullopt;
-  return time->pauseSeconds > 0 ? time->pauseSeconds : time->predictedSeconds;
+/// Nothing where no rates are stated.
+static std::optional<runtime::PlanTime> timeOf(const PlannedRequest &planned) {
+  return planned.times.empty() ? runtime::timeOf(indexOf(planned))
+                               : planned.times.front();
 }
 
-/// Of both plans.
+static PlanFigures figuresOf(const PlannedRequest &planned) {
+  const plan::PlanIndex index = indexOf(planned);
+  const plan::fb::Summary &s = *index.plan().summary();
+  return {timeOf(planned).value_or(runtime::PlanTime()), s.internode_bytes(),
+          s.moved_bytes()};
+}
+
+static double pauseOf(const runtime::PlanTime &time) {
+  return time.pauseSeconds > 0 ? time.pauseSeconds : time.predictedSeconds;
+}
+
+/// Nothing, in the units of the plan's own price.
+static PriceBytes noneFor(const PlannedRequest &planned) {
+  PriceBytes none;
+  if (timeOf(planned))
+    none.seconds = 0;
+  none.ofPause = plan::defersState(indexOf(planned));
+  return none;
+}
+
+/// Of both plans. Where narrower places are tried, too, the own one is, and it
+/// is the plan of the wider place if it is better than the others.
 static std::optional<PriceBytes> comparePlans(const request::Request &request,
                                               const PlannedRequest &planned,
                                               MLIRContext &context) {
@@ -48,32 +65,38 @@ static std::optional<PriceBytes> comparePlans(const request::Request &request,
                                   [](Diagnostic &) { return success(); });
   request::Request anywhere = request;
   anywhere.place = "any";
-  const FailureOr<PlannedRequest> free = planRequest(context, anywhere, {});
+  PlanOptions options;
+  if (request.place == "pack")
+    options.narrower = {Place::Tp};
+  else
+    options.narrower = {};
+  options.findsTolls = false; // no bound is asked for
+  const FailureOr<PlannedRequest> free =
+      planRequest(context, anywhere, options);
   if (failed(free))
     return std::nullopt;
-  const plan::PlanIndex ownIndex = indexOf(planned), freeIndex = indexOf(*free);
-  const plan::fb::Summary &own = *ownIndex.plan().summary(),
-                          &other = *freeIndex.plan().summary();
-  PriceBytes bytes;
-  bytes.moved = static_cast<int64_t>(own.moved_bytes() - other.moved_bytes());
-  bytes.internode =
-      static_cast<int64_t>(own.internode_bytes() - other.internode_bytes());
-  const std::optional<double> seconds = secondsOf(planned),
-                              least = secondsOf(*free);
-  if (seconds && least)
-    bytes.seconds = *seconds - *least;
-  bytes.ofPause = plan::defersState(ownIndex);
-  return bytes;
+  const PlanFigures own = figuresOf(planned), other = figuresOf(*free);
+  PriceBytes price = noneFor(planned);
+  if (triesNarrower(anywhere, {}) && !isBetter(request, other, own))
+    return price;
+  price.moved = static_cast<int64_t>(own.movedBytes - other.movedBytes);
+  price.internode =
+      static_cast<int64_t>(own.internodeBytes - other.internodeBytes);
+  if (price.seconds && timeOf(*free))
+    price.seconds = pauseOf(own.time) - pauseOf(other.time);
+  else
+    price.seconds.reset();
+  return price;
 }
 
 /// Of both placements, without relays.
 static std::optional<PriceBytes> comparePlacements(MigrationOp migration,
+                                                   PlacementTrials &trials,
                                                    bool totalFirst) {
   Trial trial;
   trial.totalFirst = totalFirst;
   trial.shareNodes = migration->hasAttr(sharedNodesMark);
   trial.reachNics = migration->hasAttr(moreNicsMark);
-  PlacementTrials trials(migration);
   const std::optional<TrialResult> free = trials.run(trial);
   if (!free)
     return std::nullopt;
@@ -92,6 +115,21 @@ static std::optional<PriceBytes> comparePlacements(MigrationOp migration,
 /// `--place=any` it would be of all, and take long to make.
 static bool isPart(MigrationOp migration) {
   return migration->hasAttr(lanesMark) || migration->hasAttr(sectionsMark);
+}
+
+/// Whether the ranks would stay where they are if they could go anywhere,
+/// whether they share nodes and reach more NICs or not.
+static bool staysAnywhere(MigrationOp migration, PlacementTrials &trials,
+                          bool totalFirst) {
+  for (bool shareNodes : {true, false})
+    for (bool reachNics : {true, false}) {
+      const std::optional<TrialResult> free = trials.run(
+          {Place::Any, totalFirst, /*draining=*/{}, shareNodes, reachNics});
+      if (!free || !llvm::equal(migration.getOnly<PlacementOp>().getDevices(),
+                                free->placement))
+        return false;
+    }
+  return true;
 }
 
 static bool isAtBounds(const plan::PlanIndex &index) {
@@ -115,12 +153,16 @@ std::optional<Price> etc::priceOf(const request::Request &request,
     price.bytes.emplace();
     return price;
   }
-  if (!isLarge) {
+  PlacementTrials trials(migration);
+  if (isLarge) {
+    price.hasRelays = plan::relayedBytes(index) != 0;
+    price.bytes = comparePlacements(migration, trials, request.isTotalFirst());
+  } else if (!isPart(migration) &&
+             staysAnywhere(migration, trials, request.isTotalFirst())) {
+    price.bytes = noneFor(planned);
+  } else {
     price.bytes = comparePlans(request, planned, *migration.getContext());
-    return price;
   }
-  price.hasRelays = plan::relayedBytes(index) != 0;
-  price.bytes = comparePlacements(migration, request.isTotalFirst());
   return price;
 }
 
@@ -135,11 +177,7 @@ static constexpr double leastSeconds = 1e-6;
 static std::string describeSeconds(double seconds) {
   if (std::abs(seconds) < leastSeconds)
     return "no more time";
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << llvm::format("%.4g ms %s", 1000 * std::abs(seconds),
-                     seconds < 0 ? "less" : "more");
-  return text;
+  return formatSeconds(std::abs(seconds)) + (seconds < 0 ? " less" : " more");
 }
 
 void etc::writePrice(const Price &price, llvm::raw_ostream &os) {

@@ -16,6 +16,8 @@ namespace etc {
 
 /// "17.63 GB": decimal units, as networks are sold.
 std::string formatBytes(uint64_t bytes);
+/// "41.7 ms", "2.967 s".
+std::string formatSeconds(double seconds);
 
 /// The plan as the public interchange form. `devices` selects some; absent, all
 /// are written.
