@@ -90,10 +90,10 @@ Effort ScheduleChunks::getEffort(int64_t transfers) const {
 }
 
 /// A plan by bytes of the same transfers has the rounds that were shortened. In
-/// random requests, what this gains in the simulator has been within a few
-/// hundredths of the estimate where a pause is nearly as long as its busiest
-/// port is busy; not where latencies and packing take most of it.
-static constexpr double clearlyLonger = 1.06, nearly = 1.5;
+/// random requests, what this gains in the simulator has been within a tenth of
+/// the estimate where a pause is nearly as long as its busiest port is busy;
+/// not where latencies and packing take most of it.
+static constexpr double clearlyLonger = 1.1, nearly = 1.5;
 
 /// Whether rounds that were shortened could be found to take longer.
 static bool isDoubtful(const RoundTimes::Seconds &before,
