@@ -104,6 +104,13 @@ def must(results: list) -> list:
     return results
 
 
+def wait_for_all(store: Any, what: str, rank: int, count: int) -> None:
+    """Until each rank has come to `what`. Who fails while others still prepare, or are
+    still in the pause, ends that for them, too, and not only what they do next."""
+    store.set(f"{what}/{rank}", "")
+    store.wait([f"{what}/{other}" for other in range(count)])
+
+
 def value(name: str, spec: Any) -> Any:
     """A shard whose every element is a number of its place in the whole tensor, small
     enough to be exact in every dtype."""

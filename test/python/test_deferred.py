@@ -224,8 +224,7 @@ class Deferred(unittest.TestCase):
                 rank, store, plan, state, mode="safe", tail_rate=1000.0
             )
             migration.run()
-            store.set(f"paused/{rank}", "")
-            store.wait([f"paused/{other}" for other in range(8)])
+            ranks.wait_for_all(store, "paused", rank, 8)
             if rank == 3:
                 migration.abort()
             with self.assertRaisesRegex(etc.PeerError, "aborted"):

@@ -30,8 +30,7 @@ class Ends(unittest.TestCase):
                 migration = prepare(rank, store, plan, state, **options)
                 migration.run()
                 # The others may still be about to learn that the pause is over.
-                store.set(f"paused/{rank}", "")
-                store.wait([f"paused/{other}" for other in range(8)])
+                ranks.wait_for_all(store, "paused", rank, 8)
                 return migration
 
             gc.disable()  # nothing waits for it
@@ -94,8 +93,7 @@ class Ends(unittest.TestCase):
             state = ranks.make(plan.prev_tensors(device))
             migration = prepare(rank, store, plan, state, tail_rate=1000.0)
             migration.run()
-            store.set(f"paused/{rank}", "")
-            store.wait([f"paused/{other}" for other in range(8)])
+            ranks.wait_for_all(store, "paused", rank, 8)
             if rank == 3:
                 migration.abort()
             try:
@@ -133,8 +131,7 @@ class Ends(unittest.TestCase):
             )
             with migration:
                 migration.run()
-                store.set(f"paused/{rank}", "")
-                store.wait([f"paused/{other}" for other in range(8)])
+                ranks.wait_for_all(store, "paused", rank, 8)
                 all_paused.set()
                 if end == "allocate":
                     last = list(plan.curr_tensors(device).items())[-1]

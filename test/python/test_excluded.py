@@ -38,6 +38,7 @@ class Stopped(unittest.TestCase):
                 silence=2,
                 timeout=300,
             )
+            ranks.wait_for_all(store, "prepared", rank, 4)
             if rank == VICTIM:
                 store.set("victim", str(os.getpid()))
                 store.get("woken")

@@ -189,12 +189,10 @@ class Inventory(unittest.TestCase):
                 rank, store, plan, state, tail_rate=1000.0
             )
             migration.run()
-            store.set(f"paused/{rank}", "")
-            store.wait([f"paused/{other}" for other in range(8)])
+            ranks.wait_for_all(store, "paused", rank, 8)
             with self.assertRaisesRegex(etc.UsageError, "still runs: finish it first"):
                 migration.inventory()
-            store.set(f"asked/{rank}", "")
-            store.wait([f"asked/{other}" for other in range(8)])
+            ranks.wait_for_all(store, "asked", rank, 8)
             if rank == 3:
                 migration.abort()
             try:

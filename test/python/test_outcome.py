@@ -230,6 +230,7 @@ class Outcome(unittest.TestCase):
         def body(rank, store):
             state = ranks.make(plan.prev_tensors(rank))
             migration = test_migration.prepare(rank, store, plan, state)
+            ranks.wait_for_all(store, "prepared", rank, 4)
             before = migration.outcome
             if rank == 1:
                 migration.abort()

@@ -246,8 +246,7 @@ class Recover(unittest.TestCase):
             migration = job.prepare(plan, mode=mode, timeout=60, tail_rate=1000.0)
             migration.run()
             # A recovery also ends the pause of those who have not left it.
-            store.set(f"paused/{rank}", "")
-            store.wait([f"paused/{other}" for other in range(8)])
+            ranks.wait_for_all(store, "paused", rank, 8)
             if rank == 5:
                 die()
             if rank % 2:  # the others notice it by their own collectives, say

@@ -30,6 +30,7 @@ class Prepared(unittest.TestCase):
         def body(rank, store):
             job = training.start(rank, store, base, step=3)
             migration = job.prepare(plan)
+            ranks.wait_for_all(store, "prepared", rank, 4)
             begin = time.monotonic()
             if rank:
                 with self.assertRaisesRegex(etc.PeerError, "0: .*recover was called"):
@@ -118,6 +119,7 @@ class Prepared(unittest.TestCase):
         def body(rank, store, aborts):
             job = training.start(rank, store, base, step=3)
             migration = job.prepare(plan)
+            ranks.wait_for_all(store, "prepared", rank, 4)
             had_staging = bool(migration._memory.staging)
             if aborts:
                 migration.abort()
@@ -141,6 +143,7 @@ class Prepared(unittest.TestCase):
         def body(rank, store):
             job = training.start(rank, store, base, step=3)
             migration = job.prepare(plan)
+            ranks.wait_for_all(store, "prepared", rank, 4)
             had_staging = bool(migration._memory.staging)
             if rank == 2:
                 migration.close()
@@ -163,9 +166,7 @@ class Prepared(unittest.TestCase):
         def body(rank, store):
             job = training.start(rank, store, base, step=3)
             first = job.prepare(plan)
-            # Who prepares the second ends the first, also where others still prepare it.
-            store.set(f"prepared/{rank}", "x")
-            store.wait([f"prepared/{other}" for other in range(4)])
+            ranks.wait_for_all(store, "prepared", rank, 4)
             second = job.prepare(plan)
             with self.assertRaises((etc.PeerError, etc.UsageError)):
                 first.run()

@@ -123,6 +123,7 @@ class WrongRanks(unittest.TestCase):
         def body(rank, store):
             state = ranks.make(plan.prev_tensors(rank))
             migration = prepare(rank, store, plan, state, timeout=20)
+            ranks.wait_for_all(store, "prepared", rank, 4)
             if rank == 1:
                 spoil(state, migration)
             try:
@@ -164,6 +165,7 @@ class WrongRanks(unittest.TestCase):
         def body(rank, store):
             state = ranks.make(plan.prev_tensors(rank))
             migration = prepare(rank, store, plan, state, timeout=20, mode="safe")
+            ranks.wait_for_all(store, "prepared", rank, 4)
             if rank == 1:
                 return os.getpid()  # the process ends without a migration
             try:
