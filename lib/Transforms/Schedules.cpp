@@ -18,8 +18,8 @@ static constexpr int64_t partsOfRound = 2, partsOfLevelRound = 4;
 /// allows decides only which of these differ, so that a larger budget nearly
 /// always has the rounds of a smaller one to choose from. Level rounds are
 /// nearly as good with one number as with the next. Others were never the best
-/// with more than 64 portions, nor with those of a pipeline, in 370 random
-/// requests: 1 000 trials.
+/// with more than 64 portions in 370 random requests, unless what is sent on
+/// needs them.
 constexpr std::array<int64_t, 5> portionsOfLevel = {32, 64, 128, 192, 384};
 constexpr std::array<int64_t, 2> portionsOfOthers = {32, 64};
 
@@ -42,23 +42,22 @@ public:
   Shortener(const rounds::Budget &budget, ArrayRef<rounds::ClassTotals> totals,
             const RoundTimes &times, Effort effort)
       : budget(budget), totals(totals), times(times), floor(times, totals),
+        pipelined(effort == Effort::Least ? 1 : times.countPortions(totals)),
         effort(effort) {}
 
   /// Replaces the schedule by the one that costs least of those on trial, if it
   /// costs at least a hundredth less.
   void shorten(Schedule &schedule, RoundPoser poser,
                ArrayRef<int64_t> portions) const;
-  /// The portions of trials of level rounds: fewer where these take long. What
-  /// is sent on comes first as a pipeline.
-  SmallVector<int64_t> getPortionsOfLevel() const {
+  /// The portions of trials: those of a pipeline first, where some is sent on,
+  /// and fewer where trials take long.
+  SmallVector<int64_t> getPortions(ArrayRef<int64_t> all) const {
     constexpr size_t trials[] = {portionsOfLevel.size(), 2, 1};
     SmallVector<int64_t> portions;
-    if (effort != Effort::Least)
-      if (const int64_t pipelined = times.countPortions(totals); pipelined > 1)
-        portions.push_back(pipelined);
-    llvm::append_range(
-        portions,
-        ArrayRef(portionsOfLevel).take_front(trials[unsigned(effort)]));
+    if (pipelined > 1)
+      portions.push_back(pipelined);
+    llvm::append_range(portions, all.take_front(std::min(
+                                     all.size(), trials[unsigned(effort)])));
     return portions;
   }
   /// Whether another kind of trials is worth its time.
@@ -83,6 +82,7 @@ private:
   ArrayRef<rounds::ClassTotals> totals;
   const RoundTimes &times;
   const TimeFloor floor;
+  const int64_t pipelined; ///< portions of what is sent on; 1: no trial
   const Effort effort;
 };
 } // namespace
@@ -158,9 +158,9 @@ etc::shorten(Schedule &schedule, const rounds::Budget &budget,
       schedule,
       RoundPoser(flows, kinds, urgent, loads, times.getPortSeconds(),
                  effort == Effort::Least ? partsOfRound : partsOfLevelRound),
-      shortener.getPortionsOfLevel());
+      shortener.getPortions(portionsOfLevel));
   if (shortener.needsOthers(schedule.seconds.pause))
     shortener.shorten(schedule, RoundPoser(flows, kinds, partsOfRound),
-                      portionsOfOthers);
+                      shortener.getPortions(portionsOfOthers));
   return given;
 }
