@@ -66,10 +66,9 @@ static std::optional<PriceBytes> comparePlans(const request::Request &request,
   request::Request anywhere = request;
   anywhere.place = "any";
   PlanOptions options;
-  if (request.place == "pack")
-    options.narrower = {Place::Tp};
-  else
-    options.narrower = {};
+  options.narrower.clear();
+  if (request.place == "pack") // what tp allows besides; else nothing is left
+    options.narrower.push_back(Place::Tp);
   options.findsTolls = false; // no bound is asked for
   const FailureOr<PlannedRequest> free =
       planRequest(context, anywhere, options);

@@ -32,9 +32,11 @@ struct Price {
   std::optional<PriceBytes> bytes;
 };
 
-/// The price of the only plan of a request. Plans once more; instead of a large
-/// plan, only its placement is found, without relays and seconds. Nothing for
-/// several plans, and where roles may go anywhere anyway, or devices are given.
+/// The price of the only plan of a request. Plans once more, unless roles would
+/// stay where they are; a plan that is not better has no price. Instead of a
+/// large plan, only its placement is found, without relays and seconds. Nothing
+/// for several plans, and where roles may go anywhere anyway, or devices are
+/// given.
 std::optional<Price> priceOf(const request::Request &request,
                              PlannedRequest &planned);
 
