@@ -63,23 +63,6 @@ llvm::SmallVector<Piece> subtract(llvm::ArrayRef<Piece> pieces,
 /// Joins what lies side by side along one axis; sorts.
 void joinPieces(llvm::SmallVectorImpl<Piece> &pieces);
 
-/// Finds, among sorted pieces of one tensor, those that another one may meet:
-/// hundreds of ranks hold a tensor, of which a piece meets a few.
-class PieceSearch {
-public:
-  explicit PieceSearch(llvm::ArrayRef<Piece> sorted);
-
-  /// Places [first, last) outside of which no piece meets `piece`.
-  std::pair<size_t, size_t> find(const Piece &piece) const;
-
-private:
-  /// The axis with the most different begins, of those that do not descend.
-  unsigned axis = Piece::Outer;
-  llvm::SmallVector<int64_t, 0> begins;
-  /// [place] where the last of the pieces up to here ends.
-  llvm::SmallVector<int64_t, 0> reached;
-};
-
 } // namespace etc
 
 #endif // ETC_DIALECT_PIECE_H

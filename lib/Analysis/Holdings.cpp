@@ -103,7 +103,7 @@ HolderIndex::HolderIndex(const Holdings &holdings) {
       entries.back().holders.push_back(holder);
     }
     tensors.try_emplace({first.tensor, first.layer, first.expert},
-                        OfTensor{std::move(entries), PieceSearch(pieces)});
+                        OfTensor{std::move(entries), BoxSearch(pieces)});
   }
 }
 

@@ -41,7 +41,7 @@ BenefitCounter::HeldPieces BenefitCounter::index(ArrayRef<Pieces> lists) {
     }
     const Piece &piece = first->first;
     tensors.try_emplace({piece.tensor, piece.layer, piece.expert},
-                        OfTensor{std::move(held), PieceSearch(pieces)});
+                        OfTensor{std::move(held), BoxSearch(pieces)});
   }
   return tensors;
 }

@@ -8,6 +8,7 @@
 #ifndef ETC_LIB_VERIFY_BENEFITS_H
 #define ETC_LIB_VERIFY_BENEFITS_H
 
+#include "etc/BoxSearch.h"
 #include "etc/Verify/LayoutOracle.h"
 
 #include <map>
@@ -44,7 +45,7 @@ private:
   };
   struct OfTensor {
     std::vector<Held> held; ///< in order of their pieces
-    PieceSearch search;
+    BoxSearch search;
   };
   /// By tensor, layer and expert.
   using HeldPieces = std::map<std::tuple<unsigned, int64_t, int64_t>, OfTensor>;

@@ -1,5 +1,6 @@
 //===- CheckContents.cpp - V5, V6: what is derived, and what is zeroed ----===//
 
+#include "Arrivals.h"
 #include "Rules.h"
 
 using namespace etc;
@@ -15,7 +16,8 @@ static LogicalResult checkDerive(const Replay &replay, unsigned type,
            << "derives " << replay.getTypeName(type) << " of '"
            << table.getName(derive.piece)
            << "', which has no type to derive it from";
-  if (replay.isThere(*source, derive.piece, derive.round))
+  const Arrivals arrivals(replay.getShard(*source, derive.piece).writes);
+  if (arrivals.count(derive.piece, derive.round) >= derive.piece.size())
     return success();
   return Refusal(derive.op, Rule::Derivations)
          << "derives " << replay.getTypeName(type) << " of '"

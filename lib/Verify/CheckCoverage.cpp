@@ -1,58 +1,47 @@
 //===- CheckCoverage.cpp - V3: every element is written once --------------===//
 
+#include "Arrivals.h"
 #include "Rules.h"
 
 using namespace etc;
 using namespace mlir;
 
-/// `writes` are sorted by their pieces.
 static LogicalResult checkDisjoint(const Replay &replay,
-                                   ArrayRef<const Access *> writes,
-                                   unsigned type) {
-  bool isFlat = llvm::all_of(writes, [&](const Access *write) {
-    return write->piece.outer == writes.front()->piece.outer;
-  });
-  for (size_t i = 0; i < writes.size(); ++i)
-    for (size_t j = i + 1; j < writes.size(); ++j) {
-      const Piece &first = writes[i]->piece, &second = writes[j]->piece;
-      if (isFlat && second.cut.begin >= first.cut.end)
-        break;
-      if (intersects(first, second))
-        return Refusal(writes[j]->op, Rule::Coverage)
-               << "writes " << replay.getTypeName(type) << " of '"
-               << replay.getTable().getName(second) << "' "
-               << replay.showBox(second) << " a second time";
-    }
-  return success();
+                                   ArrayRef<Access> writes, unsigned type) {
+  if (writes.size() < 2)
+    return success();
+  const Access *repeated = Arrivals(writes).findRepeated();
+  if (!repeated)
+    return success();
+  return Refusal(repeated->op, Rule::Coverage)
+         << "writes " << replay.getTypeName(type) << " of '"
+         << replay.getTable().getName(repeated->piece) << "' "
+         << replay.showBox(repeated->piece) << " a second time";
 }
 
 /// `wanted` is a current shard.
 static LogicalResult checkShard(const Replay &replay, ArrayRef<Piece> wanted,
                                 unsigned type) {
   const TensorTable &table = replay.getTable();
-  SmallVector<const Access *> writes;
+  const ArrayRef<Access> writes = replay.getShard(type, wanted.front()).writes;
   int64_t elements = 0, size = 0;
-  for (const Access &write : replay.getShard(type, wanted.front()).writes) {
+  for (const Access &write : writes) {
     if (!isCovered(write.piece, wanted))
       return Refusal(write.op, Rule::Coverage)
              << "writes " << replay.getTypeName(type) << " of '"
              << table.getName(write.piece) << "' "
              << replay.showBox(write.piece) << " outside of the role's";
-    writes.push_back(&write);
     elements += write.piece.size();
   }
   for (const Piece &piece : wanted)
     size += piece.size();
-  llvm::sort(writes, [](const Access *a, const Access *b) {
-    return a->piece < b->piece;
-  });
   if (failed(checkDisjoint(replay, writes, type)))
     return failure();
   if (elements == size)
     return success();
   SmallVector<Piece> missing =
-      subtract(wanted, llvm::map_to_vector(writes, [](const Access *write) {
-                 return write->piece;
+      subtract(wanted, llvm::map_to_vector(writes, [](const Access &write) {
+                 return write.piece;
                }));
   return Refusal(replay.getProgram(), Rule::Coverage)
          << "never writes " << replay.getTypeName(type) << " of '"

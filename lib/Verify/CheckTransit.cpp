@@ -1,5 +1,6 @@
 //===- CheckTransit.cpp - V4: what is passed on arrived, and goes ---------===//
 
+#include "Arrivals.h"
 #include "Rules.h"
 
 using namespace etc;
@@ -21,7 +22,6 @@ private:
   LogicalResult checkReleases() const;
   LogicalResult checkWrites() const;
   LogicalResult checkReads() const;
-  bool isThere(const Piece &piece, int64_t round) const;
   std::string nameOf(const Piece &piece) const {
     return "'" + replay.getTable().getName(piece) + "' " +
            replay.showBox(piece);
@@ -60,12 +60,9 @@ LogicalResult TransitChecker::checkWrites() const {
   int64_t arrived = 0, size = 0;
   for (const Piece &piece : held)
     size += piece.size();
-  for (size_t i = 0; i < transit.writes.size(); ++i) {
-    const Access &write = transit.writes[i];
-    bool isTwice = !isCovered(write.piece, held);
-    for (size_t j = 0; j < i; ++j)
-      isTwice |= intersects(transit.writes[j].piece, write.piece);
-    if (isTwice)
+  const Access *const repeated = Arrivals(transit.writes).findRepeated();
+  for (const Access &write : transit.writes) {
+    if (&write == repeated || !isCovered(write.piece, held))
       return Refusal(write.op, Rule::Liveness)
              << "receives " << nameOf(write.piece)
              << " a second time, or does not release it";
@@ -78,20 +75,12 @@ LogicalResult TransitChecker::checkWrites() const {
          << ", of which " << arrived << " arrive";
 }
 
-bool TransitChecker::isThere(const Piece &piece, int64_t round) const {
-  int64_t written = 0;
-  for (const Access &write : transit.writes)
-    if (write.round < round)
-      if (std::optional<Piece> shared = intersect(write.piece, piece))
-        written += shared->size();
-  return written == piece.size();
-}
-
 /// What arrived in earlier rounds, and all of it.
 LogicalResult TransitChecker::checkReads() const {
   SmallVector<Piece> sent;
+  const Arrivals arrivals(transit.writes);
   for (const Access &read : transit.reads) {
-    if (!isThere(read.piece, read.round))
+    if (arrivals.count(read.piece, read.round) != read.piece.size())
       return Refusal(read.op, Rule::Liveness)
              << "passes on " << nameOf(read.piece) << " in round " << read.round
              << ", before which it has not arrived";

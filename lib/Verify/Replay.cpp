@@ -214,15 +214,6 @@ const Shard &Replay::getShard(unsigned type, const Piece &piece) const {
   return number ? shards[*number].second : none;
 }
 
-bool Replay::isThere(unsigned type, const Piece &piece, int64_t round) const {
-  int64_t written = 0;
-  for (const Access &write : getShard(type, piece).writes)
-    if (write.round < round)
-      if (std::optional<Piece> shared = intersect(write.piece, piece))
-        written += shared->size();
-  return written >= piece.size();
-}
-
 StringRef Replay::getTypeName(unsigned type) const {
   MigrationOp op = migration;
   return cast<StateAttr>(op.getTypes()[type]).getName().getValue();

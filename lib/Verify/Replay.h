@@ -104,9 +104,6 @@ public:
   const llvm::MapVector<Key, Transit> &getTransits() const { return transits; }
   /// Nothing is done to a shard that is not listed.
   const Shard &getShard(unsigned type, const Piece &piece) const;
-  /// Whether all of a piece was written before a round. V3 says that writes are
-  /// disjoint.
-  bool isThere(unsigned type, const Piece &piece, int64_t round) const;
   const Exchanges &getExchanges() const { return exchanges; }
   Exchanges takeExchanges() { return std::move(exchanges); }
 

@@ -4,6 +4,7 @@
 #define ETC_ANALYSIS_HOLDINGS_H
 
 #include "dialect/Workloads.h"
+#include "etc/BoxSearch.h"
 #include "etc/Optimize/Sources/Fragment.h"
 
 #include "mlir/Pass/AnalysisManager.h"
@@ -103,7 +104,7 @@ private:
   using TensorKey = std::tuple<unsigned, int64_t, int64_t>;
   struct OfTensor {
     llvm::SmallVector<Entry, 0> entries;
-    PieceSearch search;
+    BoxSearch search;
   };
   std::map<TensorKey, OfTensor> tensors;
 };

@@ -16,6 +16,7 @@ public:
   LivenessChecker(const PlanIndex &index, uint32_t program,
                   const Writes &writes)
       : index(index), program(program), writes(writes),
+        written(index.holdings(program, Side::Curr).size()),
         released(index.holdings(program, Side::Prev).size(), kNever),
         bound(released) {}
 
@@ -64,16 +65,12 @@ private:
 
   /// Writes are disjoint, so a box is complete once the common volumes add up
   /// to its own.
-  Status checkWritten(uint32_t round, const fb::Op &op) const {
+  Status checkWritten(uint32_t round, const fb::Op &op) {
     BoxView box = index.opBox(op);
-    uint64_t before = 0, now = 0;
-    for (const Write &write :
-         writes[*index.find(program, Side::Curr, op.source())]) {
-      if (write.round < round)
-        before += sharedVolume(write.box, box);
-      else if (write.round == round)
-        now += sharedVolume(write.box, box);
-    }
+    const size_t holding = *index.find(program, Side::Curr, op.source());
+    if (!written[holding])
+      written[holding].emplace(writes[holding]);
+    const auto [before, now] = written[holding]->count(box, round);
     if (before == volume(box))
       return Status::success();
     const std::string what =
@@ -103,6 +100,8 @@ private:
   const PlanIndex &index;
   const uint32_t program;
   const Writes &writes;
+  /// Parallel to the current holdings, of those that are read.
+  std::vector<std::optional<WrittenBoxes>> written;
   /// Parallel to the previous holdings.
   std::vector<uint32_t> released, bound;
 };

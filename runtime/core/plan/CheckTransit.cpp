@@ -34,6 +34,7 @@ public:
 private:
   struct Uses {
     uint32_t released = kNever, lastRead = kNever;
+    std::optional<WrittenBoxes> written; ///< once some is read
   };
 
   Status check(uint32_t round, const fb::Op &op) {
@@ -57,15 +58,14 @@ private:
   Status checkRead(uint32_t round, const fb::Op &op) {
     const size_t position = *index.find(program, Side::Transit, op.source());
     const BoxView box = index.opBox(op);
-    uint64_t before = 0;
-    for (const Write &write : writes[position])
-      if (write.round < round)
-        before += sharedVolume(write.box, box);
-    if (before != volume(box))
+    Uses &uses = shards[position];
+    if (!uses.written)
+      uses.written.emplace(writes[position]);
+    if (uses.written->count(box, round).before != volume(box))
       return malformed("passes on ", describe(box), " of ",
                        index.describeTensor(op.source()),
                        ", which has not arrived in an earlier round");
-    shards[position].lastRead = round;
+    uses.lastRead = round;
     return Status::success();
   }
 

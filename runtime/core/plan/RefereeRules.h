@@ -6,7 +6,9 @@
 
 #include "core/plan/PlanIndex.h"
 #include "core/plan/Status.h"
+#include "etc/BoxSearch.h"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +36,25 @@ public:
 private:
   std::vector<Write> all;
   std::vector<uint32_t> ends; ///< in `all`, of the holdings before
+};
+
+/// Finds what is written of boxes of one holding.
+class WrittenBoxes {
+public:
+  /// Of the writes of a holding, which are disjoint.
+  explicit WrittenBoxes(std::span<const Write> writes);
+  WrittenBoxes(const WrittenBoxes &) = delete;
+
+  /// How many elements of a box are written before a round, and in it.
+  struct Elements {
+    uint64_t before = 0, now = 0;
+  };
+  Elements count(BoxView box, uint32_t round) const;
+
+private:
+  std::span<const Write> writes;
+  std::vector<Write> sorted;       ///< along some axis, where many
+  std::optional<BoxSearch> search; ///< of these
 };
 
 /// R2: every op names a source that it may read and boxes of shards that the

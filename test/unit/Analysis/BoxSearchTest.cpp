@@ -1,5 +1,7 @@
-//===- PieceSearchTest.cpp - Pieces that a piece meets --------------------===//
+//===- BoxSearchTest.cpp - Boxes that another one meets
+//-----------------------===//
 
+#include "etc/BoxSearch.h"
 #include "dialect/Piece.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -26,7 +28,7 @@ Span drawSpan(std::mt19937 &random) {
 /// All that meet `piece` are between the places that are found.
 void expectFound(const llvm::SmallVector<Piece, 0> &pieces,
                  const Piece &piece) {
-  const auto [first, last] = PieceSearch(pieces).find(piece);
+  const auto [first, last] = BoxSearch(pieces).find(piece);
   ASSERT_LE(first, last);
   ASSERT_LE(last, pieces.size());
   for (size_t place = 0; place != pieces.size(); ++place)
@@ -35,7 +37,7 @@ void expectFound(const llvm::SmallVector<Piece, 0> &pieces,
         << "place " << place << " of [" << first << ", " << last << ")";
 }
 
-TEST(PieceSearch, FindsAllThatAnyPieceMeets) {
+TEST(BoxSearch, FindsAllThatAnyPieceMeets) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
@@ -48,7 +50,7 @@ TEST(PieceSearch, FindsAllThatAnyPieceMeets) {
   }
 }
 
-TEST(PieceSearch, LooksAtTheNeighborsOfAShardAlone) {
+TEST(BoxSearch, LooksAtTheNeighborsOfAShardAlone) {
   const Span whole = {0, 1};
   llvm::SmallVector<Piece, 0> alongCut, inGrid;
   for (int64_t i = 0; i != 100; ++i) {
@@ -58,8 +60,8 @@ TEST(PieceSearch, LooksAtTheNeighborsOfAShardAlone) {
           {0, 0, 0, whole, {3 * i, 3 * i + 3}, {4 * j, 4 * j + 4}});
   }
   const Piece piece{0, 0, 0, whole, {7, 13}, {0, 8}};
-  EXPECT_EQ(PieceSearch(alongCut).find(piece), std::pair(2ul, 5ul));
-  EXPECT_EQ(PieceSearch(sorted(inGrid)).find(piece), std::pair(4ul, 10ul));
+  EXPECT_EQ(BoxSearch(alongCut).find(piece), std::pair(2ul, 5ul));
+  EXPECT_EQ(BoxSearch(sorted(inGrid)).find(piece), std::pair(4ul, 10ul));
 }
 
 } // namespace
