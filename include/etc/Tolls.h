@@ -9,6 +9,7 @@
 #ifndef ETC_TOLLS_H
 #define ETC_TOLLS_H
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -47,7 +48,7 @@ public:
 
   /// `mates[i]` are the devices of the node of device i, itself included.
   TollCount(const std::vector<Set> &mates, const Takers &takers)
-      : senders(mates.size()) {
+      : devices(mates.size()) {
     Set all = 0;
     for (Set node : mates)
       all |= node;
@@ -72,17 +73,21 @@ public:
   int64_t count(Set holders, Set needers) const {
     if (holders == 0)
       return 0;
-    auto left = senders;
     int64_t tolls = 0;
+    AllSenders changed; // once a toll is taken off
+    const AllSenders *left = &senders;
     while (needers != 0) {
-      const Set reaching = findReaching(left, needers & -needers);
+      const Set reaching = findReaching(*left, needers & -needers, holders);
       if (reaching & holders) {
         needers &= needers - 1;
         continue;
       }
-      ++tolls;
+      if (++tolls == 1) {
+        std::copy_n(senders.begin(), devices, changed.begin());
+        left = &changed;
+      }
       for (Set rest = reaching; rest != 0; rest &= rest - 1) {
-        auto &[none, one, two] = left[std::countr_zero(rest)];
+        auto &[none, one, two] = changed[std::countr_zero(rest)];
         none |= one & ~reaching;
         one = (one & reaching) | (two & ~reaching);
         two &= reaching;
@@ -94,10 +99,12 @@ public:
 private:
   /// [toll] the devices whose hop to a device takes so many.
   using Senders = std::array<Set, 3>;
+  using AllSenders = std::array<Senders, kMostDevices>; ///< [receiver]
 
-  static Set findReaching(const std::vector<Senders> &senders, Set device) {
+  /// Or some of these, among them one of `enough`.
+  static Set findReaching(const AllSenders &senders, Set device, Set enough) {
     Set found = device;
-    for (Set next = device; next != 0;) {
+    for (Set next = device; next != 0 && !(found & enough);) {
       const Set more = senders[std::countr_zero(next)][0] & ~found;
       found |= more;
       next = (next & (next - 1)) | more;
@@ -105,7 +112,8 @@ private:
     return found;
   }
 
-  std::vector<Senders> senders; ///< [receiver]
+  size_t devices;
+  AllSenders senders; ///< of so many
 };
 
 } // namespace etc

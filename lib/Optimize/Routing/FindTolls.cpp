@@ -16,8 +16,9 @@ using Set = TollCount::Set;
 /// receive. A NIC is that of all its devices.
 using Taking = std::array<Set, 4>;
 
-/// So much is counted, at most: atoms times devices of each candidate.
-constexpr int64_t kMostLooks = 500'000;
+/// So much is counted, at most: atoms times devices of each candidate. Then
+/// only those that searches begin with are counted, up to some more.
+constexpr int64_t kMostLooks = 500'000, kMostBegun = 2'000'000;
 /// Time that is not worth another look, or another witness: one in so many.
 constexpr int64_t kSlack = 256;
 
@@ -166,7 +167,8 @@ void TollFinder::find(const Time &most) {
       climb(taking, isReverse, most);
   }
   for (const Taking &group : groups)
-    climb(group, false, most);
+    if (looks <= kMostBegun)
+      climb(group, false, most);
 }
 
 void TollFinder::addNics(Set devices, std::vector<int32_t> &list) const {
