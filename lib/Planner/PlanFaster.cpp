@@ -35,31 +35,32 @@ static bool hasTightBound(const runtime::PlanTime &time) {
   return 100 * time.portSeconds <= 101 * time.boundSeconds;
 }
 
-/// Of one plan of a chain, the budget is that of the last request.
-static bool hasBudget(ArrayRef<Request> requests, bool areOnePlan) {
-  return llvm::any_of(
-      areOnePlan ? requests.take_back() : requests,
-      [](const Request &it) { return it.memoryBudget.has_value(); });
+/// A chain has that of its last request.
+static bool hasBudget(ArrayRef<Request> requests) {
+  return requests.back().memoryBudget.has_value();
 }
 
-/// By time, or by bytes where that is faster.
-static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
-                                            std::vector<Request> requests,
-                                            const PlanOptions &options,
-                                            PlanFn plan) {
-  Attempt byTime(context, [&] { return plan(requests, options); });
+static std::vector<Request> byBytes(std::vector<Request> requests) {
+  for (Request &request : requests)
+    if (request.isByTime())
+      request.objective = "internode";
+  return requests;
+}
+
+/// A plan by time, or by bytes where that is faster.
+static FailureOr<PlannedRequest> chooseObjective(MLIRContext &context,
+                                                 Attempt &byTime,
+                                                 ArrayRef<Request> requests,
+                                                 const PlanOptions &options,
+                                                 PlanFn plan) {
   if (byTime.isGood() && !byTime.findMark(byTimeMark))
     return byTime.take();
   const runtime::PlanTime time =
       byTime.isGood() ? byTime.findTime() : runtime::PlanTime();
-  const bool isTooLarge = byTime.isGood() &&
-                          !hasBudget(requests, byTime.isOnePlan()) &&
-                          byTime.getPeak() > tooLarge;
+  const bool isTooLarge =
+      byTime.isGood() && !hasBudget(requests) && byTime.getPeak() > tooLarge;
   if (byTime.isGood() && !isTooLarge && isNearlyBest(time))
     return byTime.take();
-  for (Request &request : requests)
-    if (request.isByTime())
-      request.objective = "internode";
   PlanOptions faster = options;
   if (byTime.isGood() && !isTooLarge && byTime.isOnePlan())
     faster.fasterThan =
@@ -68,11 +69,32 @@ static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
   if (byTime.isGood() && hasTightBound(time))
     faster.findsTolls = false;
   byTime.dropIndices();
-  Attempt byBytes(context, [&] { return plan(requests, faster); });
+  Attempt other(context, [&] { return plan(byBytes(requests.vec()), faster); });
   const bool isBetter =
-      byBytes.isGood() && ((isTooLarge && byBytes.getPeak() <= defaultBudget) ||
-                           isLess(byBytes.findTime(), time));
-  return byTime.isGood() && !isBetter ? byTime.take() : byBytes.take();
+      other.isGood() && ((isTooLarge && other.getPeak() <= defaultBudget) ||
+                         isLess(other.findTime(), time));
+  return byTime.isGood() && !isBetter ? byTime.take() : other.take();
+}
+
+/// A plan that is surely too large is not made faster before it gives way.
+static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
+                                            ArrayRef<Request> requests,
+                                            const PlanOptions &options,
+                                            PlanFn plan) {
+  if (!hasBudget(requests)) {
+    PlanOptions frugal = options;
+    frugal.mostPeak = tooLarge;
+    Attempt byTime(context, [&] { return plan(requests, frugal); });
+    if (byTime.isGood())
+      return chooseObjective(context, byTime, requests, options, plan);
+    frugal.mostPeak = defaultBudget;
+    Attempt other(context,
+                  [&] { return plan(byBytes(requests.vec()), frugal); });
+    if (other.isGood())
+      return other.take();
+  }
+  Attempt byTime(context, [&] { return plan(requests, options); });
+  return chooseObjective(context, byTime, requests, options, plan);
 }
 
 /// Whether no routing and rounds of the same roles are much faster.
@@ -110,7 +132,6 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
   if (!llvm::any_of(requests, isByTime))
     return plan(requests, options);
   FailureOr<PlannedRequest> best = planWithin(context, requests, options, plan);
-  // Of one plan of a chain, the budget is that of the last request.
   for (int64_t ppm : smallerBudgets(requests.back())) {
     if (failed(best) || best->plans.size() != 1 ||
         best->plans.front().size() > mostBytes)

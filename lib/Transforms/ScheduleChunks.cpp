@@ -13,6 +13,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 namespace etc {
 #define GEN_PASS_DEF_SCHEDULECHUNKSPASS
 #include "etc/Transforms/Passes.h.inc"
@@ -31,7 +33,9 @@ private:
   /// An error if the pause is surely no shorter than what is wanted.
   LogicalResult checkTime(MigrationOp migration, double seconds);
   LogicalResult checkPorts(MigrationOp migration);
+  LogicalResult checkPeak(MigrationOp migration, const rounds::Budget &least);
   LogicalResult checkRounds(MigrationOp migration, const Schedule &schedule);
+  int64_t getMostPpm() const { return std::llround(1e6 * mostPeak); }
   RoundTimes getTimes(MigrationOp migration);
   Effort getEffort(int64_t transfers) const;
 };
@@ -124,6 +128,15 @@ LogicalResult ScheduleChunks::checkPorts(MigrationOp migration) {
   return checkTime(migration, getTimes(migration).getPortSeconds());
 }
 
+LogicalResult ScheduleChunks::checkPeak(MigrationOp migration,
+                                        const rounds::Budget &least) {
+  if (least.amount <= getMostPpm())
+    return success();
+  return emitError(migration.getLoc(), "has a peak of at least ")
+         << least.str() << " of the larger state, expected at most "
+         << rounds::Budget{true, getMostPpm()}.str();
+}
+
 LogicalResult ScheduleChunks::checkRounds(MigrationOp migration,
                                           const Schedule &schedule) {
   if (fasterThan == 0 || !migration.getResources())
@@ -146,7 +159,10 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   // Rounds of the least peak may be very many.
   if (!isGiven && !found.isWithin) {
     budget = rounds::keptBy(found.solution, totals, budget);
+    if (failed(checkPeak(migration, budget)))
+      return failure();
     budget.amount += budget.amount * aboveLeastPpm / 1'000'000;
+    budget.amount = std::min(budget.amount, getMostPpm());
     schedule = findSchedule(budget, totals, flows);
   }
   if (failed(checkRounds(migration, schedule)))

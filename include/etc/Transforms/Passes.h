@@ -75,6 +75,10 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<double> fasterThan{
       *this, "faster-than", llvm::cl::init(0),
       llvm::cl::desc("Seconds: only a plan that may take less is wanted")};
+  Option<double> mostPeak{
+      *this, "most-peak", llvm::cl::init(1e6),
+      llvm::cl::desc("Of the larger state, without a budget: no higher peak "
+                     "is wanted")};
 };
 
 /// The two halves of a plan, on an `etc.migration`: from the request to who

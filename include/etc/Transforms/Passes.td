@@ -153,7 +153,8 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     them into hardly more chunks; a mark of `etc-route` is removed, since planning once more would take longer than the
     pause that it could shorten. With more than 100 000 sends and receives and 256 programs, trials are left out if they
     could save less than `least-gain`, and the migration is marked `etc.quick`. With `faster-than`, a pause that is surely
-    no shorter, because of the busiest link or NIC or of the rounds, is an error.
+    no shorter, because of the busiest link or NIC or of the rounds, is an error; with `most-peak`, so is the least peak
+    that is found, if it is higher and there is no budget.
 
     ```mlir
     etc.cut [L4..7] [master] rounds [0, 1]
@@ -166,7 +167,9 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
                  Option<"leastGain", "least-gain", "double", "0",
                         "Seconds that other rounds have to save where many devices differ">,
                  Option<"fasterThan", "faster-than", "double", "0",
-                        "Seconds: only a schedule that may take less is wanted (0: any is)">];
+                        "Seconds: only a schedule that may take less is wanted (0: any is)">,
+                 Option<"mostPeak", "most-peak", "double", "1000000",
+                        "Of the larger state, without a budget: no higher peak is wanted">];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
 }
 
