@@ -23,6 +23,8 @@ template <typename Boxes> unsigned findSearchAxis(const Boxes &boxes) {
     begins.clear();
     for (const auto &box : boxes)
       begins.push_back(box[candidate].begin);
+    if (std::equal(begins.begin() + 1, begins.end(), begins.begin()))
+      continue; // as along most axes
     std::sort(begins.begin(), begins.end());
     const auto count =
         size_t(std::unique(begins.begin(), begins.end()) - begins.begin());

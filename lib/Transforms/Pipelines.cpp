@@ -37,6 +37,7 @@ void etc::buildInstructionsPipeline(OpPassManager &migration,
   route.byTime = options.byTime;
   route.leastGain = options.leastGain;
   route.findsTolls = options.findsTolls;
+  route.fasterThan = options.fasterThan;
   migration.addPass(createRoutePass(route));
   // All transfers at once: memory couples their rounds.
   ScheduleChunksPassOptions schedule;

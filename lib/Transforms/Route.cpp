@@ -58,7 +58,8 @@ std::optional<Timing> Route::findTiming(MigrationOp migration) {
       byTime,
       transitPpmOf(migration),
       leastGain,
-      findsTolls};
+      findsTolls,
+      fasterThan};
   for (int64_t device = 0; device < devices.size(); ++device)
     if (devices.getPrevRole(device) >= 0 || needs.getCurrRole(device) >= 0)
       timing.participants.set(device);

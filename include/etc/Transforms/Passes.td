@@ -130,7 +130,9 @@ def RoutePass : Etc_Pass<"etc-route"> {
                  Option<"leastGain", "least-gain", "double", "0",
                         "Seconds that routes have to save where many devices differ">,
                  Option<"findsTolls", "tolls", "bool", "true",
-                        "Bounds may have tolls in place of cuts">];
+                        "Bounds may have tolls in place of cuts">,
+                 Option<"fasterThan", "faster-than", "double", "0",
+                        "Seconds: bounds of what takes as long have no tolls (0: all may)">];
   let statistics = [Statistic<"parts", "parts", "Fragments, as they are cut">,
                     Statistic<"routed", "routed", "Migrations whose routes are faster than what bytes decide">];
 }
@@ -146,7 +148,7 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     rounds that are found keep this, 2% above the least. With `by-time`, what is sent on is also scheduled in as many rounds as its chain needs to progress as a
     pipeline (a chain of h hops takes (K + h) / K of the time of its bytes in K rounds), and in rounds that are level on
     all links and NICs; where that is estimated to be faster, by a hundredth at least, it is taken, and the migration is
-    marked `etc.by_time` unless the pause was at least 1.06 times as long and is at most 1.5 times the time of the busiest
+    marked `etc.by_time` unless the pause was at least 1.1 times as long and is at most 1.5 times the time of the busiest
     link or NIC, by an estimate that is then off by less.
     Where devices make more
     than `most-transfers` sends and receives of tensors, one kind of level rounds alone is tried, and taken if it cuts

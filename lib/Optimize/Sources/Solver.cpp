@@ -70,7 +70,9 @@ SourcedDemands etc::solveSources(Demands demands, const Fleet &fleet,
     }
   }
   if (ofTolls)
-    addTolls(*ofTolls, router->timeOf(sourced), bounds);
+    if (const routing::Time time = router->timeOf(sourced);
+        timing->fasterThan == 0 || time.seconds() < timing->fasterThan)
+      addTolls(*ofTolls, time, bounds);
   sourced.bounds = std::move(bounds);
   return sourced;
 }

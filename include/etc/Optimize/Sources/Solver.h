@@ -46,6 +46,9 @@ struct Timing {
   double leastGain = 0;
   /// Whether bounds may have tolls.
   bool findsTolls = true;
+  /// Seconds: what takes as long is not wanted, and has no tolls (0: all is
+  /// wanted).
+  double fasterThan = 0;
   /// What bounds count in place of what demands list of tied tensors.
   TiedContents tied = {};
 };
