@@ -6,16 +6,21 @@
 
 using namespace etc;
 
-unsigned PartTable::addColumn(int64_t chunk, int64_t chunks) {
-  if (chunks == 1)
+unsigned PartTable::addColumn(const ChunkRange &range) {
+  if (range.isWhole())
     return 0;
-  const auto *cut =
-      llvm::find_if(cuts, [&](const Cut &cut) { return cut.chunks == chunks; });
-  if (cut == cuts.end()) {
-    cut = &cuts.emplace_back(Cut{chunks, width});
-    width += chunks;
-  }
-  return cut->column + chunk;
+  const auto [entry, isNew] = columnOf.try_emplace(range, ranges.size() + 1);
+  if (isNew)
+    ranges.push_back(range);
+  return entry->second;
+}
+
+static Piece takeRange(const Piece &piece, const ChunkRange &range) {
+  const unsigned axis = chunkAxis(piece, range.chunks);
+  Piece part = piece;
+  part[axis] = {chunkOf(piece[axis], range.first, range.chunks).begin,
+                chunkOf(piece[axis], range.last, range.chunks).end};
+  return part;
 }
 
 uint32_t PartTable::number(const Piece &part) {
@@ -31,8 +36,7 @@ uint32_t PartTable::addRow(const Piece &piece, bool isCut) {
     return entry->second;
   rows.push_back(number(piece));
   if (isCut)
-    for (const Cut &cut : cuts)
-      for (int64_t chunk = 0; chunk < cut.chunks; ++chunk)
-        rows.push_back(number(partOf(piece, chunk, cut.chunks)));
+    for (const ChunkRange &range : ranges)
+      rows.push_back(number(takeRange(piece, range)));
   return entry->second;
 }

@@ -7,25 +7,36 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <map>
 #include <unordered_map>
 #include <vector>
 
 namespace etc {
 
-/// Numbers the parts that the chunks of items are of pieces; equal parts have
-/// one number. A piece has a row: itself, then its parts by every cut of its
-/// item. Items are added one by one, so that all that is looked up is small.
+/// Some chunks of several that follow each other.
+struct ChunkRange {
+  int64_t first, last; ///< both are in it
+  int64_t chunks;
+
+  bool isWhole() const { return first == 0 && last == chunks - 1; }
+  auto operator<=>(const ChunkRange &) const = default;
+};
+
+/// Numbers the parts that ranges of the chunks of items are of pieces; equal
+/// parts have one number. A piece has a row: itself, then its part by every
+/// range of its item. Items are added one by one, so that all that is looked up
+/// is small.
 class PartTable {
 public:
   /// Of what is added next, which equals nothing that was added before.
   void startItem() {
-    cuts.clear();
+    ranges.clear();
+    columnOf.clear();
     rowOf.clear();
     numberOf.clear();
-    width = 1;
   }
-  /// The column of a chunk of `chunks`, for all pieces that are added next.
-  unsigned addColumn(int64_t chunk, int64_t chunks);
+  /// The column of a range, for all pieces that are added next.
+  unsigned addColumn(const ChunkRange &range);
   /// The row of a piece, which outlives the item; without its parts unless
   /// `isCut`, which a piece always is or never.
   uint32_t addRow(const Piece &piece, bool isCut);
@@ -36,14 +47,10 @@ public:
   const Piece &getPiece(uint32_t part) const { return pieces[part]; }
 
 private:
-  struct Cut {
-    int64_t chunks;
-    unsigned column; ///< of the first chunk
-  };
   uint32_t number(const Piece &part);
 
-  llvm::SmallVector<Cut, 4> cuts; ///< of the item, into several chunks
-  unsigned width = 1;             ///< of its rows
+  std::vector<ChunkRange> ranges; ///< of the item; those of columns from 1 on
+  std::map<ChunkRange, unsigned> columnOf;
   llvm::DenseMap<const Piece *, uint32_t> rowOf;
   std::unordered_map<Piece, uint32_t, PieceHash> numberOf;
   std::vector<uint32_t> rows;

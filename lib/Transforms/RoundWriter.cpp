@@ -15,28 +15,7 @@ static Instruction makeRelease(bool transit) {
 RoundWriter::RoundWriter(MLIRContext *context, const ProgramFlows &flows,
                          ArrayRef<DeviceProgram> programs)
     : flows(flows), programs(programs), folded(flows.getTable(), parts),
-      writer(context), placedOf(flows.getItemCount()),
-      flowsOf(programs.size()) {}
-
-void RoundWriter::add(unsigned item, ArrayRef<Placed> placed) {
-  parts.startItem();
-  placedOf[item].reserve(placed.size());
-  for (const Placed &it : placed) {
-    const Portion &portion = it.portion;
-    if (flows.getTable().isDeferred(portion.type))
-      firstDeferred = std::min(firstDeferred, it.round);
-    placedOf[item].push_back(
-        {it, parts.addColumn(portion.chunk, portion.chunks)});
-  }
-  for (auto [number, flow] : llvm::enumerate(flows.getFlows(item))) {
-    flowsOf[flow.program].push_back(
-        {item, static_cast<unsigned>(number), rows.size()});
-    for (const Step &step : flow.steps)
-      rows.push_back(parts.addRow(*step.piece, step.isTransfer()));
-    for (const Piece &piece : flow.releasedPieces)
-      rows.push_back(parts.addRow(piece, /*isCut=*/false));
-  }
-}
+      writer(context), runsOf(flows.getItemCount()), flowsOf(programs.size()) {}
 
 /// Whether a step is done with a portion.
 static bool isIn(const Step &step, const Portion &portion) {
@@ -52,26 +31,38 @@ RoundWriter::Round &RoundWriter::roundOf(int64_t number) {
   return rounds[number];
 }
 
-void RoundWriter::addPortion(const FlowOfItem &at, const Column &placed) {
+RoundWriter::Bytes RoundWriter::countState(const ItemFlow &flow,
+                                           const Run &run) const {
+  const int64_t size = flows.getTable().getTypeBytes(run.first.portion.type);
+  Bytes bytes;
+  for (int64_t number = 0; number < run.count; ++number) {
+    const Portion portion = run.get(number);
+    bytes.allocated += flow.getAllocated(portion) * size;
+    bytes.released += flow.getReleased(portion) * size;
+    bytes.arrived += flow.getArrived(portion) * size;
+    bytes.passedOn += flow.getPassedOn(portion) * size;
+  }
+  return bytes;
+}
+
+void RoundWriter::addRun(const FlowOfItem &at, const Run &run) {
   const ItemFlow &flow = flows.getFlows(at.item)[at.flow];
-  const Portion &portion = placed.portion;
+  const Portion &portion = run.first.portion;
   const unsigned type = portion.type;
-  const int64_t size = flows.getTable().getTypeBytes(type),
-                passedOn = flow.getPassedOn(portion);
-  auto &[shares, bytes] = roundOf(placed.round);
-  bytes.allocated += flow.getAllocated(portion) * size;
-  bytes.released += flow.getReleased(portion) * size;
-  bytes.arrived += flow.getArrived(portion) * size;
-  bytes.passedOn += passedOn * size;
+  const int64_t size = flows.getTable().getTypeBytes(type);
+  const Bytes state = countState(flow, run);
+  auto &[shares, bytes] = roundOf(run.first.round);
+  bytes += state;
   const uint32_t *row = rows.data() + at.rows;
   for (const Step &step : flow.steps) {
     const uint32_t whole = *row++;
-    if (passedOn > 0 && step.isRecv() && step.isTransit() && step.isOf(type))
+    if (state.passedOn > 0 && step.isRecv() && step.isTransit() &&
+        step.isOf(type))
       shares.push_back({passedOnOrder, type, parts.getPart(whole, 0)});
     if (!isIn(step, portion))
       continue;
     const uint32_t part =
-        parts.getPart(whole, step.isTransfer() ? placed.column : 0);
+        parts.getPart(whole, step.isTransfer() ? run.column : 0);
     const int64_t elements = parts.getPiece(part).size();
     if (elements == 0)
       continue;
@@ -80,7 +71,7 @@ void RoundWriter::addPortion(const FlowOfItem &at, const Column &placed) {
     (step.binds ? rounds.front().shares : shares)
         .push_back({step.order, type, part});
   }
-  if (!portion.isLast())
+  if (!run.get(run.count - 1).isLast())
     return;
   for (size_t i = 0; i < flow.releasedPieces.size(); ++i)
     shares.push_back({releaseOrder, type, parts.getPart(row[i], 0)});
@@ -151,8 +142,8 @@ void RoundWriter::write(unsigned index, ProgramOp op) {
     round.bytes = {};
   }
   for (const FlowOfItem &flow : flowsOf[index])
-    for (const Column &placed : placedOf[flow.item])
-      addPortion(flow, placed);
+    for (const Run &run : runsOf[flow.item])
+      addRun(flow, run);
   for (int64_t number = 0; number < std::ssize(rounds); ++number)
     if (!rounds[number].shares.empty())
       writeRound(index, op, number);

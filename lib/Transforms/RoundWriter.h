@@ -31,9 +31,18 @@ public:
   void write(unsigned index, ProgramOp op);
 
 private:
-  /// Of the parts of its pieces, a portion has those of one column.
-  struct Column : Placed {
+  /// Portions of an item that follow each other in one round. Of the parts of
+  /// its pieces, they have those of one column.
+  struct Run {
+    Placed first;
+    int64_t count;
     unsigned column;
+
+    Portion get(int64_t number) const {
+      Portion portion = first.portion;
+      portion.chunk += number;
+      return portion;
+    }
   };
   /// What a program does with one item: a flow, by its number there, and where
   /// the rows of its steps begin in `rows`, and of what it releases.
@@ -50,14 +59,27 @@ private:
   struct Bytes {
     int64_t allocated = 0, released = 0, sent = 0, received = 0;
     int64_t arrived = 0, passedOn = 0; ///< what does not stay
+
+    Bytes &operator+=(const Bytes &other) {
+      allocated += other.allocated;
+      released += other.released;
+      sent += other.sent;
+      received += other.received;
+      arrived += other.arrived;
+      passedOn += other.passedOn;
+      return *this;
+    }
   };
   /// Of the program that is being written.
   struct Round {
     std::vector<Share> shares;
     Bytes bytes;
   };
+  bool mayJoin(unsigned item, int64_t chunks) const;
+  static int64_t countAlike(llvm::ArrayRef<Placed> placed);
   Round &roundOf(int64_t number);
-  void addPortion(const FlowOfItem &at, const Column &placed);
+  Bytes countState(const ItemFlow &flow, const Run &run) const;
+  void addRun(const FlowOfItem &at, const Run &run);
   void writeRound(unsigned index, ProgramOp program, int64_t number);
   void writeStep(mlir::Block &block, ProgramOp program,
                  const Instruction &instruction, llvm::ArrayRef<Share> shares);
@@ -69,7 +91,7 @@ private:
   PartTable parts;
   FoldedIds folded;
   InstructionWriter writer;
-  std::vector<llvm::SmallVector<Column, 0>> placedOf;    ///< [item]
+  std::vector<llvm::SmallVector<Run, 0>> runsOf;         ///< [item]
   std::vector<llvm::SmallVector<FlowOfItem, 0>> flowsOf; ///< [program]
   std::vector<uint32_t> rows; ///< of pieces in `parts`
   std::vector<Round> rounds;

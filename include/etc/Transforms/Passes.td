@@ -180,8 +180,9 @@ def LowerToInstructionsPass : Etc_Pass<"etc-lower-to-instructions"> {
   let description = [{
     Takes no decision: what a device holds and keeps is an `etc.refer`, what it lacks an `etc.recv` here and an `etc.send` at
     the source of its transfer, what is derived an `etc.derive`, rows that padding adds an `etc.zero`, and previous state
-    ends with an `etc.release`, each in the rounds of its `etc.cut`. Devices that do the same become one `etc.program`,
-    which states its staging slabs and peaks. Demands, transfers and schedule are taken out.
+    ends with an `etc.release`, each in the rounds of its `etc.cut`. Chunks that follow each other in one round are one
+    piece. Devices that do the same become one `etc.program`, which states its staging slabs and peaks. Demands,
+    transfers and schedule are taken out.
   }];
   let statistics = [Statistic<"programs", "programs", "Classes of devices">];
 }
