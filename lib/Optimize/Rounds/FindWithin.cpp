@@ -42,8 +42,9 @@ private:
   std::span<const int64_t> eighths() const;
   std::vector<std::vector<ClassMemory>>
   listStagings(const Budget &budget) const;
-  std::optional<Found> findUnforced(const Budget &budget) const;
-  Found findForced(const Budget &budget) const;
+  std::optional<Found> findUnforced(const Budget &budget,
+                                    std::vector<Problem> &posed) const;
+  Found findForced(const Budget &budget, std::vector<Problem> posed) const;
 
   std::span<const ClassTotals> totals;
   const Pose &pose;
@@ -83,10 +84,12 @@ Search::listStagings(const Budget &budget) const {
   return stagings;
 }
 
-/// The widest staging that keeps the budget throughout.
-std::optional<Found> Search::findUnforced(const Budget &budget) const {
+/// The widest staging that keeps the budget throughout; or nothing, and all
+/// problems.
+std::optional<Found> Search::findUnforced(const Budget &budget,
+                                          std::vector<Problem> &posed) const {
   for (std::vector<ClassMemory> &memory : listStagings(budget)) {
-    Problem problem = pose(std::move(memory));
+    Problem &problem = posed.emplace_back(pose(std::move(memory)));
     std::optional<Solution> solution = solveUnforced(problem);
     if (solution && isWithin(budget, *solution))
       return Found{std::move(problem.classes), std::move(*solution), true};
@@ -96,11 +99,11 @@ std::optional<Found> Search::findUnforced(const Budget &budget) const {
 
 /// The fewest rounds of those whose peak is within the budget although a round
 /// is forced, or else the least peak.
-Found Search::findForced(const Budget &budget) const {
+Found Search::findForced(const Budget &budget,
+                         std::vector<Problem> posed) const {
   std::optional<Found> best;
   std::pair<int64_t, int32_t> bestScore;
-  for (std::vector<ClassMemory> &memory : listStagings(budget)) {
-    Problem problem = pose(std::move(memory));
+  for (Problem &problem : posed) {
     Found found{{}, solveList(problem), false};
     found.memory = std::move(problem.classes);
     found.isWithin = isWithin(budget, found.solution);
@@ -116,9 +119,10 @@ Found Search::findForced(const Budget &budget) const {
 }
 
 Found Search::chooseStaging(const Budget &budget) const {
-  if (std::optional<Found> found = findUnforced(budget))
+  std::vector<Problem> posed;
+  if (std::optional<Found> found = findUnforced(budget, posed))
     return std::move(*found);
-  return findForced(budget);
+  return findForced(budget, std::move(posed));
 }
 
 Found Search::run(const Budget &budget) const {
