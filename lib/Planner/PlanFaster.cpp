@@ -35,11 +35,6 @@ static bool hasTightBound(const runtime::PlanTime &time) {
   return 100 * time.portSeconds <= 101 * time.boundSeconds;
 }
 
-/// A chain has that of its last request.
-static bool hasBudget(ArrayRef<Request> requests) {
-  return requests.back().memoryBudget.has_value();
-}
-
 static std::vector<Request> byBytes(std::vector<Request> requests) {
   for (Request &request : requests)
     if (request.isByTime())
@@ -47,54 +42,64 @@ static std::vector<Request> byBytes(std::vector<Request> requests) {
   return requests;
 }
 
-/// A plan by time, or by bytes where that is faster.
-static FailureOr<PlannedRequest> chooseObjective(MLIRContext &context,
-                                                 Attempt &byTime,
-                                                 ArrayRef<Request> requests,
-                                                 const PlanOptions &options,
-                                                 PlanFn plan) {
+static double getPause(const runtime::PlanTime &time) {
+  return time.pauseSeconds > 0 ? time.pauseSeconds : time.predictedSeconds;
+}
+
+/// Whether some rounds of a plan that is too large are not.
+static bool mayBeSmaller(Attempt &tooLargeOne) {
+  const auto least =
+      dyn_cast_or_null<IntegerAttr>(tooLargeOne.findMark(leastPeakMark));
+  return least && static_cast<double>(least.getInt()) <= 1e6 * tooLarge;
+}
+
+/// By time with rounds that are not too large, or a plan that keeps the default
+/// budget if that is faster.
+static FailureOr<PlannedRequest> chooseSmaller(MLIRContext &context,
+                                               ArrayRef<Request> requests,
+                                               const PlanOptions &options,
+                                               PlanFn plan, Attempt smallest) {
+  PlanOptions smaller = options;
+  smaller.mostPeak = tooLarge;
+  if (smallest.isOnePlan())
+    smaller.fasterThan = getPause(smallest.findTime());
+  smallest.dropIndices();
+  Attempt byTime(context, [&] { return plan(requests, smaller); });
+  const bool isBetter = byTime.isGood() && byTime.getPeak() <= tooLarge &&
+                        isLess(byTime.findTime(), smallest.findTime());
+  return isBetter ? byTime.take() : smallest.take();
+}
+
+/// By time, or by bytes where that is faster.
+static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
+                                            ArrayRef<Request> requests,
+                                            const PlanOptions &options,
+                                            PlanFn plan) {
+  Attempt byTime(context, [&] { return plan(requests, options); });
   if (byTime.isGood() && !byTime.findMark(byTimeMark))
     return byTime.take();
   const runtime::PlanTime time =
       byTime.isGood() ? byTime.findTime() : runtime::PlanTime();
-  const bool isTooLarge =
-      byTime.isGood() && !hasBudget(requests) && byTime.getPeak() > tooLarge;
+  // A chain has the budget of its last request.
+  const bool isTooLarge = byTime.isGood() && !requests.back().memoryBudget &&
+                          byTime.getPeak() > tooLarge;
   if (byTime.isGood() && !isTooLarge && isNearlyBest(time))
     return byTime.take();
   PlanOptions faster = options;
   if (byTime.isGood() && !isTooLarge && byTime.isOnePlan())
-    faster.fasterThan =
-        time.pauseSeconds > 0 ? time.pauseSeconds : time.predictedSeconds;
+    faster.fasterThan = getPause(time);
   // Those of a plan that could only be kept if it is faster still.
   if (byTime.isGood() && hasTightBound(time))
     faster.findsTolls = false;
   byTime.dropIndices();
   Attempt other(context, [&] { return plan(byBytes(requests.vec()), faster); });
+  const bool isSmaller =
+      isTooLarge && other.isGood() && other.getPeak() <= defaultBudget;
+  if (isSmaller && mayBeSmaller(byTime))
+    return chooseSmaller(context, requests, options, plan, std::move(other));
   const bool isBetter =
-      other.isGood() && ((isTooLarge && other.getPeak() <= defaultBudget) ||
-                         isLess(other.findTime(), time));
+      isSmaller || (other.isGood() && isLess(other.findTime(), time));
   return byTime.isGood() && !isBetter ? byTime.take() : other.take();
-}
-
-/// A plan that is surely too large is not made faster before it gives way.
-static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
-                                            ArrayRef<Request> requests,
-                                            const PlanOptions &options,
-                                            PlanFn plan) {
-  if (!hasBudget(requests)) {
-    PlanOptions frugal = options;
-    frugal.mostPeak = tooLarge;
-    Attempt byTime(context, [&] { return plan(requests, frugal); });
-    if (byTime.isGood())
-      return chooseObjective(context, byTime, requests, options, plan);
-    frugal.mostPeak = defaultBudget;
-    Attempt other(context,
-                  [&] { return plan(byBytes(requests.vec()), frugal); });
-    if (other.isGood())
-      return other.take();
-  }
-  Attempt byTime(context, [&] { return plan(requests, options); });
-  return chooseObjective(context, byTime, requests, options, plan);
 }
 
 /// Whether no routing and rounds of the same roles are much faster.

@@ -13,8 +13,6 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cmath>
-
 namespace etc {
 #define GEN_PASS_DEF_SCHEDULECHUNKSPASS
 #include "etc/Transforms/Passes.h.inc"
@@ -22,6 +20,9 @@ namespace etc {
 
 using namespace etc;
 using namespace mlir;
+
+/// Above so many transfers trials take long.
+static constexpr int64_t manyTransfers = 50'000;
 
 namespace {
 struct ScheduleChunks : ::etc::impl::ScheduleChunksPassBase<ScheduleChunks> {
@@ -35,9 +36,13 @@ private:
   LogicalResult checkPorts(MigrationOp migration);
   LogicalResult checkPeak(MigrationOp migration, const rounds::Budget &least);
   LogicalResult checkRounds(MigrationOp migration, const Schedule &schedule);
-  int64_t getMostPpm() const { return std::llround(1e6 * mostPeak); }
+  int64_t getMostPpm() const { return int64_t(1e6 * mostPeak + 0.5); }
   RoundTimes getTimes(MigrationOp migration);
-  Effort getEffort(int64_t transfers) const;
+  Effort getEffort(int64_t transfers) const {
+    if (transfers > mostTransfers)
+      return Effort::Least;
+    return transfers > manyTransfers ? Effort::Less : Effort::Full;
+  }
 };
 } // namespace
 
@@ -84,15 +89,6 @@ static int64_t countTransfers(const ProgramFlows &flows,
 /// The share of a bound that a simulation may be below, for how it rounds.
 static constexpr double tolerance = 1e-4;
 
-/// Above so many transfers trials take long.
-static constexpr int64_t manyTransfers = 50'000;
-
-Effort ScheduleChunks::getEffort(int64_t transfers) const {
-  if (transfers > mostTransfers)
-    return Effort::Least;
-  return transfers > manyTransfers ? Effort::Less : Effort::Full;
-}
-
 /// A plan by bytes of the same transfers has the rounds that were shortened. In
 /// random requests, what this gains in the simulator has been within a tenth of
 /// the estimate where a pause is nearly as long as its busiest port is busy;
@@ -130,6 +126,9 @@ LogicalResult ScheduleChunks::checkPorts(MigrationOp migration) {
 
 LogicalResult ScheduleChunks::checkPeak(MigrationOp migration,
                                         const rounds::Budget &least) {
+  if (byTime)
+    migration->setDiscardableAttr(
+        leastPeakMark, Builder(&getContext()).getI64IntegerAttr(least.amount));
   if (least.amount <= getMostPpm())
     return success();
   return emitError(migration.getLoc(), "has a peak of at least ")

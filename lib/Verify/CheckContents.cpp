@@ -6,32 +6,39 @@
 using namespace etc;
 using namespace mlir;
 
-static LogicalResult checkDerive(const Replay &replay, unsigned type,
-                                 const Access &derive) {
+/// What is derived of one tensor in one type.
+static LogicalResult checkDerives(const Replay &replay, unsigned type,
+                                  ArrayRef<Access> derives) {
   const TensorTable &table = replay.getTable();
+  const Access &first = derives.front();
   std::optional<unsigned> source =
-      table.getDerivationSource(derive.piece.tensor, type);
+      table.getDerivationSource(first.piece.tensor, type);
   if (!source)
-    return Refusal(derive.op, Rule::Derivations)
+    return Refusal(first.op, Rule::Derivations)
            << "derives " << replay.getTypeName(type) << " of '"
-           << table.getName(derive.piece)
+           << table.getName(first.piece)
            << "', which has no type to derive it from";
-  const Arrivals arrivals(replay.getShard(*source, derive.piece).writes);
-  if (arrivals.count(derive.piece, derive.round) >= derive.piece.size())
-    return success();
-  return Refusal(derive.op, Rule::Derivations)
-         << "derives " << replay.getTypeName(type) << " of '"
-         << table.getName(derive.piece) << "' " << replay.showBox(derive.piece)
-         << " in round " << derive.round << ", before which its "
-         << replay.getTypeName(*source) << " is not complete";
+  const Arrivals arrivals(replay.getShard(*source, first.piece).writes);
+  for (const Access &derive : derives)
+    if (arrivals.count(derive.piece, derive.round) < derive.piece.size())
+      return Refusal(derive.op, Rule::Derivations)
+             << "derives " << replay.getTypeName(type) << " of '"
+             << table.getName(derive.piece) << "' "
+             << replay.showBox(derive.piece) << " in round " << derive.round
+             << ", before which its " << replay.getTypeName(*source)
+             << " is not complete";
+  return success();
 }
 
 LogicalResult etc::checkDerivations(const Replay &replay) {
-  for (const auto &[key, shard] : replay.getShards())
-    for (const Access &write : shard.writes)
-      if (isa<DeriveOp>(write.op) &&
-          failed(checkDerive(replay, std::get<0>(key), write)))
-        return failure();
+  for (const auto &[key, shard] : replay.getShards()) {
+    std::vector<Access> derives;
+    llvm::copy_if(shard.writes, std::back_inserter(derives),
+                  [](const Access &write) { return isa<DeriveOp>(write.op); });
+    if (!derives.empty() &&
+        failed(checkDerives(replay, std::get<0>(key), derives)))
+      return failure();
+  }
   return success();
 }
 

@@ -44,6 +44,11 @@ inline constexpr llvm::StringLiteral narrowerMark = "etc.narrower";
 /// than the passes' `least-gain`.
 inline constexpr llvm::StringLiteral quickMark = "etc.quick";
 
+/// Marks a migration without a budget of which no rounds that were found keep
+/// the default one: the least peak of any, in parts per million of the larger
+/// state.
+inline constexpr llvm::StringLiteral leastPeakMark = "etc.least_peak";
+
 /// How the default policy plans.
 struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> totalFirst{

@@ -156,7 +156,8 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     pause that it could shorten. With more than 100 000 sends and receives and 256 programs, trials are left out if they
     could save less than `least-gain`, and the migration is marked `etc.quick`. With `faster-than`, a pause that is surely
     no shorter, because of the busiest link or NIC or of the rounds, is an error; with `most-peak`, so is the least peak
-    that is found, if it is higher and there is no budget.
+    that is found, if it is higher and there is no budget, and rounds above the least keep `most-peak`. With
+    `by-time`, where none keep 1.05, the migration is marked `etc.least_peak`.
 
     ```mlir
     etc.cut [L4..7] [master] rounds [0, 1]

@@ -167,7 +167,7 @@ void TollFinder::find(const Time &most) {
       climb(taking, isReverse, most);
   }
   for (const Taking &group : groups)
-    if (looks <= kMostBegun)
+    if (looks <= kMostBegun && isLonger(most, best))
       climb(group, false, most);
 }
 
