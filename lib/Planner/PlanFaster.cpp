@@ -89,7 +89,7 @@ static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
   if (byTime.isGood() && !isTooLarge && byTime.isOnePlan())
     faster.fasterThan = getPause(time);
   // Those of a plan that could only be kept if it is faster still.
-  if (byTime.isGood() && hasTightBound(time))
+  if (byTime.isGood() && !isTooLarge && hasTightBound(time))
     faster.findsTolls = false;
   byTime.dropIndices();
   Attempt other(context, [&] { return plan(byBytes(requests.vec()), faster); });

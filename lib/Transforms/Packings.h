@@ -10,7 +10,9 @@
 namespace etc {
 
 /// Which transfers go through the slabs of their devices: what is small, and
-/// what is not one interval of the device's memory.
+/// what is not one interval of the device's memory. Chunks are judged one by
+/// one, though what follows each other in one round is written as one piece,
+/// which may be large enough to go directly: estimates are on the high side.
 class Packings {
 public:
   Packings(const ProgramFlows &flows, llvm::ArrayRef<DeviceProgram> programs,

@@ -12,7 +12,8 @@
 namespace etc {
 
 /// The time of a schedule, as the simulator sees it but for how messages share
-/// a port while they travel.
+/// a port while they travel, and for chunks that are packed by themselves
+/// (Packings.h).
 class RoundTimes {
 public:
   RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,

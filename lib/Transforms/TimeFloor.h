@@ -11,10 +11,10 @@
 
 namespace etc {
 
-/// A device ends a round no sooner than it has begun it, packed what it sends,
-/// and its link and its share of a NIC have carried what it sends and receives;
-/// and it unpacks what came over the one or the other. Its slabs say how many
-/// rounds it takes part in.
+/// As RoundTimes has it: a device ends a round no sooner than it has begun it,
+/// packed what it sends, and its link and its share of a NIC have carried what
+/// it sends and receives; and it unpacks what came over the one or the other.
+/// Its slabs say how many rounds it takes part in.
 class TimeFloor {
 public:
   TimeFloor(const RoundTimes &times,

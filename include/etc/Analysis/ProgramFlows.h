@@ -184,7 +184,7 @@ public:
   llvm::ArrayRef<ItemFlow> getFlows(unsigned item) const {
     return items[item].flows;
   }
-  /// The previous tensor (or, where there is none, the current one), whole.
+  /// The current tensor, whole.
   Piece getWhole(unsigned item) const;
   unsigned getTensor(unsigned item) const {
     return std::get<unsigned>(items[item].key);
