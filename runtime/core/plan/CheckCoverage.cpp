@@ -5,14 +5,6 @@
 using namespace etc;
 using namespace etc::plan;
 
-static std::vector<BoxView> boxesOf(std::span<const Write> writes) {
-  std::vector<BoxView> boxes;
-  boxes.reserve(writes.size());
-  for (const Write &write : writes)
-    boxes.push_back(write.box);
-  return boxes;
-}
-
 /// Compares each with each, which for a few takes less than a sweep; false
 /// where there are more.
 static bool areFewAndDisjoint(const std::vector<BoxView> &boxes) {

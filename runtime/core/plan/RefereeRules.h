@@ -38,6 +38,8 @@ private:
   std::vector<uint32_t> ends; ///< in `all`, of the holdings before
 };
 
+std::vector<BoxView> boxesOf(std::span<const Write> writes);
+
 /// Finds what is written of boxes of one holding.
 class WrittenBoxes {
 public:

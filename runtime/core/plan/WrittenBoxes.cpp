@@ -9,7 +9,7 @@ namespace etc::plan {
 /// So many are looked through sooner than sorted.
 static constexpr size_t kFew = 16;
 
-static std::vector<BoxView> boxesOf(std::span<const Write> writes) {
+std::vector<BoxView> boxesOf(std::span<const Write> writes) {
   std::vector<BoxView> boxes;
   boxes.reserve(writes.size());
   for (const Write &write : writes)
