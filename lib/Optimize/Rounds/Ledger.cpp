@@ -81,6 +81,14 @@ void Ledger::closeRound() {
   std::fill(occupied.begin(), occupied.end(), 0);
 }
 
+bool Ledger::isWithin(std::span<const int64_t> mostPeaks) const {
+  return mostPeaks.empty() ||
+         std::equal(states.begin(), states.end(), mostPeaks.begin(),
+                    [](const State &state, int64_t most) {
+                      return state.getPeak() <= most;
+                    });
+}
+
 void Ledger::beginTail() {
   isTail = true;
   for (size_t i = 0; i < states.size(); ++i) {
@@ -93,8 +101,7 @@ void Ledger::finish(Solution &solution) const {
   for (const State &state : states) {
     solution.sendSlab.push_back(state.mostSent);
     solution.recvSlab.push_back(state.mostReceived);
-    solution.peak.push_back(state.mostLive + state.mostSent +
-                            state.mostReceived);
+    solution.peak.push_back(state.getPeak());
     if (isTail)
       solution.tailPeak.push_back(state.mostInTail + state.mostSent +
                                   state.mostReceived);

@@ -5,6 +5,8 @@
 
 #include "etc/Optimize/Rounds/Solution.h"
 
+#include <span>
+
 namespace etc::rounds {
 
 class Ledger {
@@ -18,6 +20,8 @@ public:
   int64_t overflow(const Unit &unit) const;
   void take(const Unit &unit);
   void closeRound();
+  /// Whether no peak is above these, if there are any: [classes].
+  bool isWithin(std::span<const int64_t> mostPeaks) const;
   /// All rounds from now on are deferred.
   void beginTail();
   /// Writes the slabs and peaks of all rounds.
@@ -32,6 +36,8 @@ private:
     int64_t live, allocated = 0, released = 0;
     int64_t mostLive, mostSent = 0, mostReceived = 0;
     int64_t mostInTail = 0;
+
+    int64_t getPeak() const { return mostLive + mostSent + mostReceived; }
   };
   bool keepsRoundTime(const Unit &unit) const;
   Room openRoom(size_t deviceClass) const;

@@ -1,9 +1,11 @@
 // List scheduling: each round takes what fits, the flow that is furthest behind
 // first.
 
-#include "Flows.h"
+#include "List.h"
+
 #include "Heads.h"
 #include "Ledger.h"
+#include "OpenUnits.h"
 #include "etc/Optimize/Rounds/Solver.h"
 
 #include <algorithm>
@@ -14,9 +16,8 @@ namespace {
 
 class Scheduler {
 public:
-  explicit Scheduler(const Problem &problem);
-  /// Nothing where a round would be forced that must not be.
-  std::optional<Solution> run(bool mayForce);
+  Scheduler(const Problem &problem, const UnitFlows &of);
+  std::optional<Solution> run(const Force &force);
 
 private:
   bool isTaken(size_t unit) const { return solution.roundOf[unit] >= 0; }
@@ -30,22 +31,21 @@ private:
   const std::vector<Unit> &units;
   Ledger ledger;
   Solution solution;
-  std::vector<int64_t> shareOf; ///< [units]
+  const std::vector<int64_t> &shareOf; ///< [units]
   struct Flow {
     std::vector<size_t> units; ///< in order
     size_t next = 0;           ///< all before it are taken
   };
   std::vector<Flow> flows;
-  Heads heads; ///< of flows
+  Heads heads;    ///< of flows
+  OpenUnits open; ///< once a round is forced
   size_t taken = 0;
   bool isTail = false;
   size_t urgent = 0; ///< units that are not deferred
 };
 
-Scheduler::Scheduler(const Problem &problem)
-    : units(problem.units), ledger(problem) {
-  UnitFlows of = findFlows(problem);
-  shareOf = std::move(of.shares);
+Scheduler::Scheduler(const Problem &problem, const UnitFlows &of)
+    : units(problem.units), ledger(problem), shareOf(of.shares) {
   for (size_t i = 0; i < of.flows.size(); ++i) {
     if (of.flows[i] >= flows.size())
       flows.resize(of.flows[i] + 1);
@@ -74,6 +74,8 @@ void Scheduler::take(size_t unit) {
   ledger.take(units[unit]);
   solution.roundOf[unit] = solution.rounds;
   ++taken;
+  if (!open.isEmpty())
+    open.take(unit);
 }
 
 std::optional<size_t> Scheduler::head(size_t flow) {
@@ -105,20 +107,20 @@ void Scheduler::fillRound() {
 }
 
 void Scheduler::takeLeastOverflow() {
+  if (open.isEmpty())
+    open.fill(units, solution.roundOf);
   std::optional<std::pair<int64_t, size_t>> best;
-  for (const Flow &flow : flows)
-    for (size_t i = flow.next; i < flow.units.size(); ++i) {
-      const size_t unit = flow.units[i];
-      if (isTaken(unit) || !isReady(unit))
-        continue;
-      const std::pair candidate(ledger.overflow(units[unit]), unit);
-      if (!best || candidate < *best)
-        best = candidate;
-    }
+  for (const size_t unit : open.get()) {
+    if (!isReady(unit))
+      continue;
+    const std::pair candidate(ledger.overflow(units[unit]), unit);
+    if (!best || candidate < *best)
+      best = candidate;
+  }
   take(best->second);
 }
 
-std::optional<Solution> Scheduler::run(bool mayForce) {
+std::optional<Solution> Scheduler::run(const Force &force) {
   while (taken < units.size()) {
     if (!isTail && taken == urgent) {
       isTail = true;
@@ -127,7 +129,7 @@ std::optional<Solution> Scheduler::run(bool mayForce) {
     const size_t before = taken;
     fillRound();
     if (taken == before) {
-      if (!mayForce)
+      if (!force.isAllowed)
         return std::nullopt;
       takeLeastOverflow();
       ++solution.forced;
@@ -135,6 +137,9 @@ std::optional<Solution> Scheduler::run(bool mayForce) {
     }
     ledger.closeRound();
     ++solution.rounds;
+    if (solution.forced > 0 && (solution.rounds > force.mostRounds ||
+                                !ledger.isWithin(force.mostPeaks)))
+      return std::nullopt;
   }
   ledger.finish(solution);
   return std::move(solution);
@@ -142,12 +147,17 @@ std::optional<Solution> Scheduler::run(bool mayForce) {
 
 } // namespace
 
+std::optional<Solution> schedule(const Problem &problem, const UnitFlows &flows,
+                                 const Force &force) {
+  return Scheduler(problem, flows).run(force);
+}
+
 Solution solveList(const Problem &problem) {
-  return *Scheduler(problem).run(/*mayForce=*/true);
+  return *schedule(problem, findFlows(problem), {.isAllowed = true});
 }
 
 std::optional<Solution> solveUnforced(const Problem &problem) {
-  return Scheduler(problem).run(/*mayForce=*/false);
+  return schedule(problem, findFlows(problem), {.isAllowed = false});
 }
 
 } // namespace etc::rounds

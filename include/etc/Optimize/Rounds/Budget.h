@@ -77,6 +77,12 @@ struct Found {
   bool isWithin;                   ///< whether all peaks are within the budget
 };
 
+/// What the searches try, the widest first: several shares of what the budget
+/// leaves. Where portions are small, several leave the same.
+std::vector<std::vector<ClassMemory>>
+listStagings(const Budget &budget, std::span<const ClassTotals> totals,
+             int64_t portions);
+
 /// A schedule whose peaks are within the budget, of few rounds, or, where none
 /// is found, the one with the least peak. Tries several stagings, the widest
 /// first. A schedule that was made for another budget is as good: what is tried
