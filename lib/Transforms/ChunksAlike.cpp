@@ -5,24 +5,41 @@
 using namespace etc;
 using namespace mlir;
 
+static bool isIn(const Step &step, const Portion &portion) {
+  return step.isTransfer() && step.isOf(portion.type) &&
+         step.getHop() == portion.hop;
+}
+
+static int64_t lengthOf(const Step &step, int64_t chunks) {
+  const Piece &piece = *step.piece;
+  return piece[chunkAxis(piece, chunks)].size();
+}
+
 ChunkSizes::ChunkSizes(ArrayRef<ItemFlow> flows, const Portion &portion)
     : chunks(portion.chunks) {
   for (const ItemFlow &flow : flows)
-    for (const Step &step : flow.steps) {
-      if (!step.isTransfer() || !step.isOf(portion.type) ||
-          step.getHop() != portion.hop)
-        continue;
-      const Piece &piece = *step.piece;
-      const int64_t length = piece[chunkAxis(piece, chunks)].size();
-      if (!llvm::is_contained(lengths, length))
-        lengths.push_back(length);
-    }
+    for (const Step &step : flow.steps)
+      if (isIn(step, portion) &&
+          !llvm::is_contained(lengths, lengthOf(step, chunks)))
+        lengths.push_back(lengthOf(step, chunks));
 }
 
-unsigned ChunkSizes::number(int64_t chunk) {
+std::optional<unsigned> ChunkSizes::findAxis(const Step &step,
+                                             const Portion &portion) const {
+  if (!isIn(step, portion))
+    return std::nullopt;
+  return llvm::find(lengths, lengthOf(step, chunks)) - lengths.begin();
+}
+
+SmallVector<int64_t, 2> ChunkSizes::getSizes(int64_t chunk) const {
   SmallVector<int64_t, 2> sizes;
   for (int64_t length : lengths)
     sizes.push_back(chunkOf({0, length}, chunk, chunks).size());
+  return sizes;
+}
+
+unsigned ChunkSizes::number(int64_t chunk) {
+  SmallVector<int64_t, 2> sizes = getSizes(chunk);
   const auto *it = llvm::find(known, sizes);
   const auto number = static_cast<unsigned>(it - known.begin());
   if (it == known.end())

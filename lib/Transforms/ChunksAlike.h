@@ -26,10 +26,17 @@ public:
 
   /// Chunks with one number have equally many elements of every transfer.
   unsigned number(int64_t chunk);
+  /// Of the axes along which the pieces are cut, each once.
+  llvm::ArrayRef<int64_t> getLengths() const { return lengths; }
+  /// How many positions of each length are in a chunk.
+  llvm::SmallVector<int64_t, 2> getSizes(int64_t chunk) const;
+  /// The length along which a step's piece is cut, by its place among all;
+  /// nothing if the portion has none of it.
+  std::optional<unsigned> findAxis(const Step &step,
+                                   const Portion &portion) const;
 
 private:
   const int64_t chunks;
-  /// Of the axes along which the pieces are cut, each once.
   llvm::SmallVector<int64_t, 2> lengths;
   /// [numbers][lengths]
   llvm::SmallVector<llvm::SmallVector<int64_t, 2>, 2> known;

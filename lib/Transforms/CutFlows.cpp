@@ -2,6 +2,10 @@
 
 #include "CutFlows.h"
 
+#include "HopChunks.h"
+
+#include <map>
+
 using namespace etc;
 using namespace mlir;
 
@@ -9,13 +13,20 @@ using rounds::ClassMemory;
 using rounds::ClassTotals;
 using rounds::Unit;
 
-namespace {
-using Touches = rounds::SharedList<rounds::Touch>;
+/// One type of an item, cut into several numbers of chunks.
+struct FlowCutter::TypeCuts {
+  TypeCuts(const ProgramFlows &flows, unsigned item, unsigned type)
+      : type(type), most(flows, item, type) {}
 
-class Cutter {
+  unsigned type;
+  HopMost most;
+  std::map<int64_t, std::vector<HopChunks>> hops; ///< [chunks][hops]
+};
+
+/// For one memory.
+class FlowCutter::Cutter {
 public:
-  Cutter(const ProgramFlows &flows, int64_t parts, CutFlows &cut)
-      : flows(flows), parts(parts), cut(cut) {}
+  Cutter(FlowCutter &its, CutFlows &cut) : its(its), cut(cut) {}
 
   void addItem(unsigned item);
   /// One that is cut as the item whose units are [begin, end).
@@ -25,123 +36,81 @@ public:
   }
 
 private:
-  void addMoves(unsigned item, unsigned type);
+  std::vector<TypeCuts> &findCuts(unsigned item);
+  void addMoves(unsigned item, TypeCuts &cuts);
   void addDerives(unsigned item, ArrayRef<int32_t> last);
-  void addHop(unsigned item, Portion portion);
-  Touches touchesOf(unsigned item, const Portion &portion) const;
-  Unit &addUnit(unsigned item, const Portion &portion, Touches touches);
+  void addHop(unsigned item, Portion portion, HopChunks &its);
 
-  const ProgramFlows &flows;
-  const int64_t parts;
+  FlowCutter &its;
   CutFlows &cut;
 };
-} // namespace
-
-unsigned etc::findLastHop(ArrayRef<ItemFlow> flows, unsigned type) {
-  unsigned last = 0;
-  for (const ItemFlow &flow : flows)
-    last = std::max(last, flow.getLastHop(type));
-  return last;
-}
-
-int64_t etc::countChunks(const ProgramFlows &flows,
-                         ArrayRef<ClassMemory> classes, int64_t parts,
-                         unsigned item, unsigned type) {
-  const int64_t size = flows.getTable().getTypeBytes(type);
-  const unsigned lastHop = findLastHop(flows.getFlows(item), type);
-  int64_t count = 1;
-  for (unsigned hop = 0; hop <= lastHop; ++hop)
-    for (const ItemFlow &flow : flows.getFlows(item)) {
-      const Portion whole = {type, 0, 1, hop, /*derives=*/false};
-      const ClassMemory &memory = classes[flow.program];
-      count = std::max({count,
-                        rounds::countChunks(flow.getSent(whole) * size,
-                                            memory.sendSlab, parts),
-                        rounds::countChunks(flow.getReceived(whole) * size,
-                                            memory.recvSlab, parts)});
-    }
-  return count;
-}
-
-Touches Cutter::touchesOf(unsigned item, const Portion &portion) const {
-  const int64_t size = flows.getTable().getTypeBytes(portion.type);
-  std::vector<rounds::Touch> touches;
-  touches.reserve(flows.getFlows(item).size());
-  for (const ItemFlow &flow : flows.getFlows(item))
-    touches.push_back(
-        {static_cast<int32_t>(flow.program),
-         (flow.getAllocated(portion) + flow.getArrived(portion)) * size,
-         (flow.getReleased(portion) + flow.getPassedOn(portion)) * size,
-         flow.getSent(portion) * size, flow.getReceived(portion) * size});
-  return touches;
-}
-
-Unit &Cutter::addUnit(unsigned item, const Portion &portion, Touches touches) {
-  cut.chunks.push_back({item, portion});
-  Unit &unit = cut.problem.units.emplace_back(Unit{std::move(touches)});
-  unit.isDeferred = flows.getTable().isDeferred(portion.type);
-  return unit;
-}
 
 /// What is derived comes in a later round than the last unit of its source.
-void Cutter::addDerives(unsigned item, ArrayRef<int32_t> last) {
+void FlowCutter::Cutter::addDerives(unsigned item, ArrayRef<int32_t> last) {
+  const TensorTable &table = its.flows.getTable();
   for (unsigned type = 0; type < last.size(); ++type) {
-    if (llvm::none_of(flows.getFlows(item),
+    if (llvm::none_of(its.flows.getFlows(item),
                       [&](const ItemFlow &flow) { return flow.derives(type); }))
       continue;
     const Portion portion = {type, 0, 1, /*hop=*/0, /*derives=*/true};
-    Unit &unit = addUnit(item, portion, touchesOf(item, portion));
+    Unit unit = HopChunks(its.flows, item, portion, nullptr).makeUnit(0);
     unit.before = last[type];
-    unit.after = last[*flows.getTable().getDerivationSource(
-        flows.getTensor(item), type)];
+    unit.after =
+        last[*table.getDerivationSource(its.flows.getTensor(item), type)];
+    cut.chunks.push_back({item, portion});
+    cut.problem.units.push_back(std::move(unit));
   }
 }
 
-/// A chunk is sent on in a later round than it arrives. Memory is allocated and
-/// released with the first and the last: those between do the same to it if
-/// they are of one size.
-void Cutter::addHop(unsigned item, Portion portion) {
-  ChunkSizes sizes(flows.getFlows(item), portion);
-  SmallVector<Touches, 2> inner; // of each size
-  auto findTouches = [&]() {
-    if (portion.chunk == 0 || portion.chunk == portion.chunks - 1)
-      return touchesOf(item, portion);
-    const unsigned number = sizes.number(portion.chunk);
-    if (number == inner.size())
-      inner.push_back(touchesOf(item, portion));
-    return inner[number];
-  };
+/// A chunk is sent on in a later round than it arrives.
+void FlowCutter::Cutter::addHop(unsigned item, Portion portion,
+                                HopChunks &its) {
   for (; portion.chunk < portion.chunks; ++portion.chunk) {
     const int32_t number = getNext();
-    Unit &unit = addUnit(item, portion, findTouches());
+    Unit unit = its.makeUnit(portion.chunk);
     if (portion.chunk > 0)
       unit.before = number - 1;
     if (portion.hop > 0)
       unit.after = number - static_cast<int32_t>(portion.chunks);
+    cut.chunks.push_back({item, portion});
+    cut.problem.units.push_back(std::move(unit));
   }
 }
 
-void Cutter::addMoves(unsigned item, unsigned type) {
-  const int64_t count =
-      countChunks(flows, cut.problem.classes, parts, item, type);
-  for (unsigned hop = 0; hop <= findLastHop(flows.getFlows(item), type); ++hop)
-    addHop(item, {type, 0, count, hop, /*derives=*/false});
+void FlowCutter::Cutter::addMoves(unsigned item, TypeCuts &cuts) {
+  const int64_t count = cuts.most.countChunks(cut.problem.classes, its.parts);
+  std::vector<HopChunks> &hops = cuts.hops[count];
+  for (unsigned hop = 0; hop <= cuts.most.getLastHop(); ++hop) {
+    const Portion portion = {cuts.type, 0, count, hop, /*derives=*/false};
+    if (hop == hops.size())
+      hops.emplace_back(its.flows, item, portion, its.loads);
+    addHop(item, portion, hops[hop]);
+  }
+}
+
+std::vector<FlowCutter::TypeCuts> &FlowCutter::Cutter::findCuts(unsigned item) {
+  std::vector<TypeCuts> &cuts = its.cuts[its.kinds[item]];
+  if (cuts.empty())
+    for (unsigned type :
+         its.flows.getTable().getTypes(its.flows.getTensor(item)).set_bits())
+      cuts.emplace_back(its.flows, item, type);
+  return cuts;
 }
 
 /// The units of one item: for every type the chunks that move, then what is
 /// derived. What a derived type keeps is of the first kind and waits for
 /// nothing, so that its memory comes free early.
-void Cutter::addItem(unsigned item) {
-  const TensorTable &table = flows.getTable();
-  SmallVector<int32_t> last(table.getTypeCount(), -1); // unit of each type
-  for (unsigned type : table.getTypes(flows.getTensor(item)).set_bits()) {
-    addMoves(item, type);
-    last[type] = getNext() - 1;
+void FlowCutter::Cutter::addItem(unsigned item) {
+  SmallVector<int32_t> last(its.flows.getTable().getTypeCount(),
+                            -1); // unit of each type
+  for (TypeCuts &cuts : findCuts(item)) {
+    addMoves(item, cuts);
+    last[cuts.type] = getNext() - 1;
   }
   addDerives(item, last);
 }
 
-void Cutter::addAlike(unsigned item, size_t begin, size_t end) {
+void FlowCutter::Cutter::addAlike(unsigned item, size_t begin, size_t end) {
   const int32_t shift = getNext() - static_cast<int32_t>(begin);
   for (size_t i = begin; i < end; ++i) {
     cut.chunks.push_back({item, cut.chunks[i].portion});
@@ -153,14 +122,22 @@ void Cutter::addAlike(unsigned item, size_t begin, size_t end) {
   }
 }
 
-CutFlows::CutFlows(const ProgramFlows &flows, const ItemKinds &kinds,
-                   std::vector<ClassMemory> classes, int64_t parts) {
-  problem.classes = std::move(classes);
+FlowCutter::FlowCutter(const ProgramFlows &flows, const ItemKinds &kinds,
+                       int64_t parts, const PortLoads *loads)
+    : flows(flows), kinds(kinds), parts(parts), loads(loads),
+      cuts(kinds.size()) {}
+
+FlowCutter::~FlowCutter() = default;
+
+CutFlows FlowCutter::cut(std::vector<ClassMemory> classes) {
+  CutFlows cut;
+  cut.problem.classes = std::move(classes);
+  cut.problem.ports = loads ? loads->countPorts() : 0;
   // Most items move whole.
   const size_t least = flows.getItemCount() * flows.getTable().getTypeCount();
-  chunks.reserve(least);
-  problem.units.reserve(least);
-  Cutter cutter(flows, parts, *this);
+  cut.chunks.reserve(least);
+  cut.problem.units.reserve(least);
+  Cutter cutter(*this, cut);
   std::vector<std::pair<size_t, size_t>> unitsOf(kinds.size());
   for (unsigned item = 0; item < flows.getItemCount(); ++item) {
     auto &[begin, end] = unitsOf[kinds[item]];
@@ -172,6 +149,7 @@ CutFlows::CutFlows(const ProgramFlows &flows, const ItemKinds &kinds,
     cutter.addItem(item);
     end = cutter.getNext();
   }
+  return cut;
 }
 
 std::vector<ClassTotals> etc::totalsOf(const ProgramFlows &flows) {

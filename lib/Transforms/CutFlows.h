@@ -13,23 +13,38 @@
 
 namespace etc {
 
-/// Into how many chunks an item is cut in one type: so many that each is at
-/// most one of `parts` of what a round of each class carries.
-int64_t countChunks(const ProgramFlows &flows,
-                    llvm::ArrayRef<rounds::ClassMemory> classes, int64_t parts,
-                    unsigned item, unsigned type);
+class PortLoads;
 
-/// How often a type of an item is sent on, at most.
-unsigned findLastHop(llvm::ArrayRef<ItemFlow> flows, unsigned type);
-
-/// The problem of rounds for some memory of the programs. The fewer bytes a
-/// round may carry, the more chunks an item is cut into.
+/// A problem of rounds, and what its units stand for.
 struct CutFlows {
-  CutFlows(const ProgramFlows &flows, const ItemKinds &kinds,
-           std::vector<rounds::ClassMemory> classes, int64_t parts);
-
   rounds::Problem problem;
   std::vector<Chunk> chunks; ///< [units]
+};
+
+/// Poses the problem of rounds for some memory of the programs, and again for
+/// other memory. The fewer bytes a round may carry, the more chunks an item is
+/// cut into.
+class FlowCutter {
+public:
+  /// With chunks of at most one of `parts` of what a round carries. Units
+  /// occupy ports if there are `loads`.
+  FlowCutter(const ProgramFlows &flows, const ItemKinds &kinds, int64_t parts,
+             const PortLoads *loads = nullptr);
+  ~FlowCutter();
+
+  int64_t getParts() const { return parts; }
+  CutFlows cut(std::vector<rounds::ClassMemory> classes);
+
+private:
+  struct TypeCuts;
+  class Cutter;
+
+  const ProgramFlows &flows;
+  const ItemKinds &kinds;
+  const int64_t parts;
+  const PortLoads *loads;
+  /// Of the first item of each kind, by type.
+  std::vector<std::vector<TypeCuts>> cuts;
 };
 
 /// What each program does to memory in all.

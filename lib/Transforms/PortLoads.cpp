@@ -120,21 +120,10 @@ std::vector<rounds::Load> PortLoads::Sums::take() {
   return loads;
 }
 
-void PortLoads::addTo(rounds::Problem &problem, ArrayRef<Chunk> chunks,
-                      const ItemKinds &kinds) const {
-  problem.ports = ports;
-  const std::vector<unsigned> firsts = findFirstsAlike(flows, chunks, kinds);
+std::vector<rounds::Load> PortLoads::find(unsigned item,
+                                          const Portion &portion) const {
   Sums sums(*this);
-  for (auto [number, chunk] : llvm::enumerate(chunks)) {
-    rounds::Unit &unit = problem.units[number];
-    if (chunk.portion.derives || unit.isDeferred)
-      continue;
-    if (firsts[number] != number) {
-      unit.loads = problem.units[firsts[number]].loads;
-      continue;
-    }
-    for (const ItemFlow &flow : flows.getFlows(chunk.item))
-      sums.add(flow, chunk.portion);
-    unit.loads = sums.take();
-  }
+  for (const ItemFlow &flow : flows.getFlows(item))
+    sums.add(flow, portion);
+  return sums.take();
 }

@@ -7,8 +7,9 @@
 #ifndef ETC_LIB_TRANSFORMS_PORTLOADS_H
 #define ETC_LIB_TRANSFORMS_PORTLOADS_H
 
-#include "CutFlows.h"
+#include "ChunksAlike.h"
 #include "etc/Analysis/Devices.h"
+#include "etc/Optimize/Rounds/Problem.h"
 
 namespace etc {
 
@@ -24,10 +25,9 @@ public:
   PortLoads(ResourcesAttr resources, const ProgramFlows &flows,
             llvm::ArrayRef<DeviceProgram> programs, const Devices &devices);
 
-  /// Says of each unit that is not deferred how long it occupies which ports.
-  /// `chunks` are those of the units.
-  void addTo(rounds::Problem &problem, llvm::ArrayRef<Chunk> chunks,
-             const ItemKinds &kinds) const;
+  int32_t countPorts() const { return ports; }
+  /// How long a portion of an item occupies which ports.
+  std::vector<rounds::Load> find(unsigned item, const Portion &portion) const;
 
 private:
   /// A device of a program, by its place among them, and the first of the two

@@ -14,22 +14,20 @@ class RoundPoser {
 public:
   /// Of rounds that are filled in so many parts at least.
   RoundPoser(const ProgramFlows &flows, const ItemKinds &kinds, int64_t parts)
-      : flows(flows), kinds(kinds), parts(parts) {}
+      : cutter(flows, kinds, parts) {}
   /// And that are level on all ports.
   RoundPoser(const ProgramFlows &flows, const ItemKinds &kinds,
              llvm::ArrayRef<rounds::ClassTotals> totals, const PortLoads &loads,
              double portSeconds, int64_t parts)
-      : flows(flows), kinds(kinds), totals(totals), loads(&loads),
-        portSeconds(portSeconds), parts(parts) {}
+      : cutter(flows, kinds, parts, &loads), totals(totals),
+        portSeconds(portSeconds) {}
 
-  int64_t getParts() const { return parts; }
+  int64_t getParts() const { return cutter.getParts(); }
   rounds::Problem operator()(std::vector<rounds::ClassMemory> memory) {
-    CutFlows cut(flows, kinds, memory, parts);
-    if (loads) {
-      loads->addTo(cut.problem, cut.chunks, kinds);
+    CutFlows cut = cutter.cut(memory);
+    if (portSeconds)
       cut.problem.roundTime = rounds::shareOfRound(
-          static_cast<int64_t>(1e9 * portSeconds), totals, memory);
-    }
+          static_cast<int64_t>(1e9 * *portSeconds), totals, memory);
     classes = std::move(memory);
     chunks = std::move(cut.chunks);
     return std::move(cut.problem);
@@ -43,12 +41,9 @@ public:
   }
 
 private:
-  const ProgramFlows &flows;
-  const ItemKinds &kinds;
+  FlowCutter cutter;
   llvm::ArrayRef<rounds::ClassTotals> totals;
-  const PortLoads *loads = nullptr;
-  double portSeconds = 0;
-  const int64_t parts;
+  std::optional<double> portSeconds; ///< in level rounds
   /// Of the problem that was posed last.
   std::vector<rounds::ClassMemory> classes;
   std::vector<Chunk> chunks;

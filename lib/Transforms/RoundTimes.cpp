@@ -2,6 +2,7 @@
 
 #include "RoundTimes.h"
 
+#include "HopChunks.h"
 #include "RoundClock.h"
 
 using namespace etc;

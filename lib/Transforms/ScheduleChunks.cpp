@@ -151,8 +151,9 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
     return failure();
   const auto &flows = getAnalysis<ProgramFlows>();
   rounds::Budget budget = budgetOf(migration);
-  const std::vector<rounds::ClassTotals> totals = totalsOf(flows);
-  Schedule schedule = findSchedule(budget, totals, flows);
+  ScheduleSearch search(flows);
+  const ArrayRef<rounds::ClassTotals> totals = search.getTotals();
+  Schedule schedule = search.find(budget);
   const rounds::Found &found = schedule.found;
   const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   // Rounds of the least peak may be very many.
@@ -162,7 +163,7 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
       return failure();
     budget.amount += budget.amount * aboveLeastPpm / 1'000'000;
     budget.amount = std::min(budget.amount, getMostPpm());
-    schedule = findSchedule(budget, totals, flows);
+    schedule = search.find(budget);
   }
   if (failed(checkRounds(migration, schedule)))
     return failure();
@@ -173,8 +174,8 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
         gainWorthPlanning(transfers, programs.size(), leastGain);
     const Effort effort = getEffort(transfers);
     const RoundTimes times = getTimes(migration);
-    const RoundTimes::Seconds before = shorten(
-        schedule, budget, totals, flows, times,
+    const RoundTimes::Seconds before = search.shorten(
+        schedule, budget, times,
         {migration.getResourcesAttr(), flows, programs, getAnalysis<Devices>()},
         effort, gain);
     if (isLeftOut(before, times, gain))

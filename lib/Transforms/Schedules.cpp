@@ -2,7 +2,6 @@
 
 #include "Schedules.h"
 
-#include "RoundPoser.h"
 #include "TimeFloor.h"
 
 #include <array>
@@ -16,12 +15,9 @@ static constexpr int64_t partsOfRound = 2, partsOfLevelRound = 4;
 
 /// Into how many portions flows are divided on trial. What the memory budget
 /// allows decides only which of these differ, so that a larger budget nearly
-/// always has the rounds of a smaller one to choose from. Level rounds are
-/// nearly as good with one number as with the next. Others were never the best
-/// with more than 64 portions in 370 random requests, unless what is sent on
-/// needs them.
-constexpr std::array<int64_t, 5> portionsOfLevel = {32, 64, 128, 192, 384};
-constexpr std::array<int64_t, 2> portionsOfOthers = {32, 64};
+/// always has the rounds of a smaller one to choose from. Rounds are nearly as
+/// good with one number as with the next.
+constexpr std::array<int64_t, 5> portionsOnTrial = {32, 64, 128, 192, 384};
 
 /// Migrations of the least effort have no more parts in a round than few rounds
 /// have, and hardly more units, which is what planning takes its time for.
@@ -35,6 +31,19 @@ static constexpr double goodEnough = 1.02;
 /// budgets: fifteen searches or more, which hardly ever gain anything.
 static constexpr size_t fewChunks = 2048;
 
+/// Rounds of one kind are tried while they are nearly as good as others.
+static constexpr double nearlyAsGood = 1.2;
+
+/// One replaces another that costs at least a hundredth more.
+static constexpr double clearlyLess = 0.99;
+
+/// So many trials in a row in vain end the search, or one where less is left to
+/// gain than the next one takes.
+static constexpr int mostInVain = 2;
+
+/// What a trial takes, about, for each unit of the problem.
+static constexpr double secondsOfUnit = 2e-6;
+
 namespace {
 /// Looks for a schedule of smaller rounds that takes less time.
 class Shortener {
@@ -46,20 +55,11 @@ public:
         effort(effort) {}
 
   /// Replaces the schedule by the one that costs least of those on trial, if it
-  /// costs at least a hundredth less.
-  void shorten(Schedule &schedule, RoundPoser poser,
-               ArrayRef<int64_t> portions) const;
-  /// The portions of trials: those of a pipeline first, where some is sent on,
-  /// and fewer where trials take long.
-  SmallVector<int64_t> getPortions(ArrayRef<int64_t> all) const {
-    constexpr size_t trials[] = {portionsOfLevel.size(), 2, 1};
-    SmallVector<int64_t> portions;
-    if (pipelined > 1)
-      portions.push_back(pipelined);
-    llvm::append_range(portions, all.take_front(std::min(
-                                     all.size(), trials[unsigned(effort)])));
-    return portions;
-  }
+  /// costs at least a hundredth less. The more portions there are, the less a
+  /// schedule costs, up to a point, as a rule, and the longer a trial takes.
+  /// `least` is what the best one of this kind costs, where one is known.
+  void shorten(Schedule &schedule, RoundPoser &poser,
+               std::optional<double> least = {}) const;
   /// Whether another kind of trials is worth its time.
   bool needsOthers(double seconds) const {
     return effort == Effort::Full &&
@@ -67,16 +67,17 @@ public:
   }
 
 private:
-  bool isEnough(double seconds, int inVain) const;
-  /// Whether no rounds of these portions cost less than `most`. What is summed
-  /// up in another order differs a little.
-  bool isHopeless(int64_t number, const RoundPoser &poser, double most) const {
-    return (1 - 1e-6) * floor.findCost(number, poser.getParts()) >= most;
+  SmallVector<int64_t> listPortions() const;
+  /// What no rounds of these portions cost less than. What is summed up in
+  /// another order differs a little.
+  double findFloor(int64_t portions, const RoundPoser &poser) const {
+    return (1 - 1e-6) * floor.findCost(portions, poser.getParts());
+  }
+  bool isGoodEnough(const RoundTimes::Seconds &seconds) const {
+    return seconds.pause <= goodEnough * times.getPortSeconds();
   }
 
-  /// Where less than both is left to gain, a factor and seconds, two trials in
-  /// vain end the search, which would take longer than it could gain.
-  static constexpr double nearEnough = 1.06, fewSeconds = 0.005;
+  static constexpr double nearEnough = 1.06;
 
   const rounds::Budget &budget;
   ArrayRef<rounds::ClassTotals> totals;
@@ -87,51 +88,58 @@ private:
 };
 } // namespace
 
-bool Shortener::isEnough(double seconds, int inVain) const {
-  const double port = times.getPortSeconds(), enough = goodEnough * port;
-  return seconds <= enough ||
-         (inVain >= 2 &&
-          seconds <= std::min(nearEnough * port, enough + fewSeconds));
+/// Ascending: fewer where trials take long, and those of a pipeline, where some
+/// is sent on, unless one of the others is about as many.
+SmallVector<int64_t> Shortener::listPortions() const {
+  constexpr size_t trials[] = {portionsOnTrial.size(), 2, 1};
+  SmallVector<int64_t> portions(
+      ArrayRef<int64_t>(portionsOnTrial).take_front(trials[unsigned(effort)]));
+  const bool isAmongThem = llvm::any_of(portions, [&](int64_t number) {
+    return 5 * std::abs(number - pipelined) <= number;
+  });
+  if (pipelined > portions.front() && !isAmongThem)
+    portions.insert(llvm::lower_bound(portions, pipelined), pipelined);
+  return portions;
 }
 
-void Shortener::shorten(Schedule &schedule, RoundPoser poser,
-                        ArrayRef<int64_t> portions) const {
-  RoundTimes::Seconds &least = schedule.seconds;
+void Shortener::shorten(Schedule &schedule, RoundPoser &poser,
+                        std::optional<double> least) const {
+  RoundTimes::Seconds &best = schedule.seconds;
   const double mostUnits = hardlyMore * double(schedule.chunks.size());
-  int inVain = 0;
   const bool areFew = schedule.chunks.size() <= fewChunks;
   auto *const search = areFew ? rounds::findWithin : rounds::findStaging;
-  // No more portions than these are worth a trial.
-  int64_t hopeless = std::numeric_limits<int64_t>::max();
-  for (int64_t number : portions) {
-    if (isEnough(least.pause, inVain))
+  std::vector<std::vector<rounds::ClassMemory>> last;
+  double toTry = 0; // seconds for each portion
+  int inVain = 0;
+  for (int64_t number : listPortions()) {
+    const double cost = best.getCost(), floorCost = findFloor(number, poser);
+    if (isGoodEnough(best) || floorCost >= clearlyLess * cost ||
+        (least && *least > nearlyAsGood * cost) || inVain == mostInVain ||
+        (inVain > 0 && cost - floorCost < toTry * double(number)))
       break;
-    const double most = 0.99 * least.getCost();
-    if (number >= hopeless || isHopeless(number, poser, most)) {
-      hopeless = std::min(hopeless, number);
-      ++inVain;
+    auto stagings = rounds::listStagings(budget, totals, number);
+    if (stagings == last)
       continue;
-    }
+    last = std::move(stagings);
     rounds::Found found = search(budget, totals, std::ref(poser), number);
     std::vector<Chunk> chunks = poser.takeChunks(found);
     const RoundTimes::Seconds seconds = times.secondsOf(found.solution, chunks);
-    ++inVain;
-    if (!found.isWithin || seconds.getCost() >= most ||
-        (effort == Effort::Least &&
-         double(found.solution.roundOf.size()) > mostUnits))
-      continue;
-    schedule = {std::move(found), std::move(chunks), seconds};
-    inVain = 0;
+    toTry = secondsOfUnit * double(chunks.size()) / double(number);
+    inVain = least && seconds.getCost() > *least ? inVain + 1 : 0;
+    least = std::min(least.value_or(seconds.getCost()), seconds.getCost());
+    if (found.isWithin && seconds.getCost() < clearlyLess * cost &&
+        (effort != Effort::Least || double(chunks.size()) <= mostUnits))
+      schedule = {std::move(found), std::move(chunks), seconds};
   }
 }
 
-Schedule etc::findSchedule(const rounds::Budget &budget,
-                           ArrayRef<rounds::ClassTotals> totals,
-                           const ProgramFlows &flows) {
-  const ItemKinds kinds(flows);
-  RoundPoser poser(flows, kinds, partsOfRound);
-  rounds::Found found = rounds::findWithin(budget, totals, std::ref(poser));
-  std::vector<Chunk> chunks = poser.takeChunks(found);
+ScheduleSearch::ScheduleSearch(const ProgramFlows &flows)
+    : flows(flows), kinds(flows), totals(totalsOf(flows)),
+      few(flows, kinds, partsOfRound) {}
+
+Schedule ScheduleSearch::find(const rounds::Budget &budget) {
+  rounds::Found found = rounds::findWithin(budget, totals, std::ref(few));
+  std::vector<Chunk> chunks = few.takeChunks(found);
   return {std::move(found), std::move(chunks), {}};
 }
 
@@ -141,26 +149,22 @@ bool etc::isLeftOut(const RoundTimes::Seconds &seconds, const RoundTimes &times,
   return seconds.pause > goodEnough * port && seconds.pause - port < leastGain;
 }
 
-RoundTimes::Seconds
-etc::shorten(Schedule &schedule, const rounds::Budget &budget,
-             ArrayRef<rounds::ClassTotals> totals, const ProgramFlows &flows,
-             const RoundTimes &times, const PortLoads &loads, Effort effort,
-             double leastGain) {
+RoundTimes::Seconds ScheduleSearch::shorten(Schedule &schedule,
+                                            const rounds::Budget &budget,
+                                            const RoundTimes &times,
+                                            const PortLoads &loads,
+                                            Effort effort, double leastGain) {
   const RoundTimes::Seconds given = schedule.seconds =
       times.secondsOf(schedule.found.solution, schedule.chunks);
   if (given.pause <= goodEnough * times.getPortSeconds() ||
       isLeftOut(given, times, leastGain))
     return given;
   const std::vector<rounds::ClassTotals> urgent = urgentOf(totals, flows);
-  const ItemKinds &kinds = times.getRates().getKinds();
   const Shortener shortener(budget, totals, times, effort);
-  shortener.shorten(
-      schedule,
-      RoundPoser(flows, kinds, urgent, loads, times.getPortSeconds(),
-                 effort == Effort::Least ? partsOfRound : partsOfLevelRound),
-      shortener.getPortions(portionsOfLevel));
+  RoundPoser level(flows, kinds, urgent, loads, times.getPortSeconds(),
+                   effort == Effort::Least ? partsOfRound : partsOfLevelRound);
+  shortener.shorten(schedule, level);
   if (shortener.needsOthers(schedule.seconds.pause))
-    shortener.shorten(schedule, RoundPoser(flows, kinds, partsOfRound),
-                      shortener.getPortions(portionsOfOthers));
+    shortener.shorten(schedule, few, given.getCost());
   return given;
 }

@@ -35,9 +35,14 @@ TimeFloor::TimeFloor(const RoundTimes &times,
         its.toUnpack = std::max(its.toUnpack, far.most());
     }
   for (unsigned item = 0; item < flows.getItemCount(); ++item) {
-    auto &[first, count] = kinds[times.getRates().getKinds()[item]];
-    first = item;
-    ++count;
+    Kind &kind = kinds[times.getRates().getKinds()[item]];
+    if (kind.count++ > 0)
+      continue;
+    kind.first = item;
+    for (unsigned type :
+         flows.getTable().getTypes(flows.getTensor(item)).set_bits())
+      if (!flows.getTable().isDeferred(type))
+        kind.most.emplace_back(type, HopMost(flows, item, type));
   }
 }
 
@@ -56,16 +61,15 @@ static int64_t mostOfChunk(const Piece &piece, int64_t chunks) {
                                           2 * piece.size(), chunks)));
 }
 
-void TimeFloor::addUses(unsigned kind, unsigned type, int64_t chunks,
+void TimeFloor::addUses(const Kind &kind, unsigned type, int64_t chunks,
                         std::vector<Use> &uses) const {
-  const auto [item, count] = kinds[kind];
   const int64_t size = flows.getTable().getTypeBytes(type);
   const double rate =
       static_cast<double>(times.getRates().getResources().getPackRate());
   const Packings &packings = times.getRates().getPackings();
-  const unsigned last = findLastHop(flows.getFlows(item), type);
+  const unsigned last = findLastHop(flows.getFlows(kind.first), type);
   for (unsigned hop = 0; hop <= last; ++hop)
-    for (const ItemFlow &flow : flows.getFlows(item)) {
+    for (const ItemFlow &flow : flows.getFlows(kind.first)) {
       Use &use = uses[flow.program];
       int64_t sent = 0, received = 0;
       for (const Step &step : flow.steps) {
@@ -75,7 +79,7 @@ void TimeFloor::addUses(unsigned kind, unsigned type, int64_t chunks,
         (step.isSend() ? sent : received) += most;
         if (packings.isPackedAnyway(step, type, most))
           (step.isSend() ? use.packing : use.unpacking) +=
-              double(count * step.piece->size() * size) / rate;
+              double(kind.count * step.piece->size() * size) / rate;
       }
       use.mostSent = std::max(use.mostSent, sent);
       use.mostReceived = std::max(use.mostReceived, received);
@@ -85,14 +89,9 @@ void TimeFloor::addUses(unsigned kind, unsigned type, int64_t chunks,
 std::vector<TimeFloor::Use>
 TimeFloor::findUses(ArrayRef<rounds::ClassMemory> memory, int64_t parts) const {
   std::vector<Use> uses(totals.size());
-  for (unsigned kind = 0; kind < kinds.size(); ++kind)
-    for (unsigned type : flows.getTable()
-                             .getTypes(flows.getTensor(kinds[kind].first))
-                             .set_bits())
-      if (!flows.getTable().isDeferred(type))
-        addUses(kind, type,
-                countChunks(flows, memory, parts, kinds[kind].first, type),
-                uses);
+  for (const Kind &kind : kinds)
+    for (const auto &[type, most] : kind.most)
+      addUses(kind, type, most.countChunks(memory, parts), uses);
   return uses;
 }
 

@@ -7,6 +7,7 @@
 #ifndef ETC_LIB_TRANSFORMS_TIMEFLOOR_H
 #define ETC_LIB_TRANSFORMS_TIMEFLOOR_H
 
+#include "HopChunks.h"
 #include "RoundTimes.h"
 
 namespace etc {
@@ -30,9 +31,16 @@ private:
     double packing = 0, unpacking = 0;      ///< seconds
     int64_t mostSent = 0, mostReceived = 0; ///< bytes of a unit
   };
+  /// Of one kind of items.
+  struct Kind {
+    unsigned first = 0; ///< an item
+    int64_t count = 0;
+    /// By type, but those that are deferred.
+    llvm::SmallVector<std::pair<unsigned, HopMost>, 4> most;
+  };
   std::vector<Use> findUses(llvm::ArrayRef<rounds::ClassMemory> memory,
                             int64_t parts) const;
-  void addUses(unsigned kind, unsigned type, int64_t chunks,
+  void addUses(const Kind &kind, unsigned type, int64_t chunks,
                std::vector<Use> &uses) const;
 
   const RoundTimes &times;
@@ -44,8 +52,7 @@ private:
     double most = 0, toUnpack = 0;
   };
   std::vector<Seconds> seconds; ///< [programs]
-  /// Of each kind, an item, and how many there are.
-  std::vector<std::pair<unsigned, int64_t>> kinds;
+  std::vector<Kind> kinds;
 };
 
 } // namespace etc

@@ -45,10 +45,10 @@ rounds::Touch touchOf(const ProgramFlows &flows, const ItemFlow &flow,
 
 void CheckUnits::check(const ProgramFlows &flows, int64_t portions) {
   const ItemKinds kinds(flows);
-  const CutFlows cut(
-      flows, kinds,
-      rounds::shareMemory({true, 1'050'000}, totalsOf(flows), 8, portions),
-      /*parts=*/4);
+  const CutFlows cut =
+      FlowCutter(flows, kinds, /*parts=*/4)
+          .cut(rounds::shareMemory({true, 1'050'000}, totalsOf(flows), 8,
+                                   portions));
   const std::vector<unsigned> firsts =
       findFirstsAlike(flows, cut.chunks, kinds);
   for (auto [unit, chunk] : llvm::enumerate(cut.chunks)) {

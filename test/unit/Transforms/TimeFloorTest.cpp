@@ -45,19 +45,16 @@ void FindCosts::runOnOperation() {
   const TimeFloor floor(times, totals);
   for (const int64_t parts : {2, 4})
     for (const int64_t portions : {2, 7, 32, 100, 384}) {
-      auto pose = [&](std::vector<rounds::ClassMemory> memory) {
-        return CutFlows(flows, times.getRates().getKinds(), std::move(memory),
-                        parts);
-      };
+      FlowCutter cutter(flows, times.getRates().getKinds(), parts);
       const rounds::Found found = rounds::findWithin(
           budget, totals,
           [&](std::vector<rounds::ClassMemory> memory) {
-            return pose(std::move(memory)).problem;
+            return cutter.cut(std::move(memory)).problem;
           },
           portions);
       costs.push_back(
           {portions, floor.findCost(portions, parts),
-           times.secondsOf(found.solution, pose(found.memory).chunks)
+           times.secondsOf(found.solution, cutter.cut(found.memory).chunks)
                .getCost()});
     }
 }
