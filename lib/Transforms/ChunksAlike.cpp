@@ -6,7 +6,7 @@ using namespace etc;
 using namespace mlir;
 
 static bool isIn(const Step &step, const Portion &portion) {
-  return step.isTransfer() && step.isOf(portion.type) &&
+  return !portion.derives && step.isTransfer() && step.isOf(portion.type) &&
          step.getHop() == portion.hop;
 }
 

@@ -26,7 +26,7 @@ struct FlowCutter::TypeCuts {
 /// For one memory.
 class FlowCutter::Cutter {
 public:
-  Cutter(FlowCutter &its, CutFlows &cut) : its(its), cut(cut) {}
+  Cutter(FlowCutter &cutter, CutFlows &cut) : cutter(cutter), cut(cut) {}
 
   void addItem(unsigned item);
   /// One that is cut as the item whose units are [begin, end).
@@ -39,24 +39,24 @@ private:
   std::vector<TypeCuts> &findCuts(unsigned item);
   void addMoves(unsigned item, TypeCuts &cuts);
   void addDerives(unsigned item, ArrayRef<int32_t> last);
-  void addHop(unsigned item, Portion portion, HopChunks &its);
+  void addHop(unsigned item, Portion portion, HopChunks &chunks);
 
-  FlowCutter &its;
+  FlowCutter &cutter;
   CutFlows &cut;
 };
 
 /// What is derived comes in a later round than the last unit of its source.
 void FlowCutter::Cutter::addDerives(unsigned item, ArrayRef<int32_t> last) {
-  const TensorTable &table = its.flows.getTable();
+  const TensorTable &table = cutter.flows.getTable();
   for (unsigned type = 0; type < last.size(); ++type) {
-    if (llvm::none_of(its.flows.getFlows(item),
+    if (llvm::none_of(cutter.flows.getFlows(item),
                       [&](const ItemFlow &flow) { return flow.derives(type); }))
       continue;
     const Portion portion = {type, 0, 1, /*hop=*/0, /*derives=*/true};
-    Unit unit = HopChunks(its.flows, item, portion, nullptr).makeUnit(0);
+    Unit unit = HopChunks(cutter.flows, item, portion, nullptr).makeUnit(0);
     unit.before = last[type];
     unit.after =
-        last[*table.getDerivationSource(its.flows.getTensor(item), type)];
+        last[*table.getDerivationSource(cutter.flows.getTensor(item), type)];
     cut.chunks.push_back({item, portion});
     cut.problem.units.push_back(std::move(unit));
   }
@@ -64,10 +64,10 @@ void FlowCutter::Cutter::addDerives(unsigned item, ArrayRef<int32_t> last) {
 
 /// A chunk is sent on in a later round than it arrives.
 void FlowCutter::Cutter::addHop(unsigned item, Portion portion,
-                                HopChunks &its) {
+                                HopChunks &chunks) {
   for (; portion.chunk < portion.chunks; ++portion.chunk) {
     const int32_t number = getNext();
-    Unit unit = its.makeUnit(portion.chunk);
+    Unit unit = chunks.makeUnit(portion.chunk);
     if (portion.chunk > 0)
       unit.before = number - 1;
     if (portion.hop > 0)
@@ -78,22 +78,24 @@ void FlowCutter::Cutter::addHop(unsigned item, Portion portion,
 }
 
 void FlowCutter::Cutter::addMoves(unsigned item, TypeCuts &cuts) {
-  const int64_t count = cuts.most.countChunks(cut.problem.classes, its.parts);
+  const int64_t count =
+      cuts.most.countChunks(cut.problem.classes, cutter.parts);
   std::vector<HopChunks> &hops = cuts.hops[count];
   for (unsigned hop = 0; hop <= cuts.most.getLastHop(); ++hop) {
     const Portion portion = {cuts.type, 0, count, hop, /*derives=*/false};
     if (hop == hops.size())
-      hops.emplace_back(its.flows, item, portion, its.loads);
+      hops.emplace_back(cutter.flows, item, portion, cutter.loads);
     addHop(item, portion, hops[hop]);
   }
 }
 
 std::vector<FlowCutter::TypeCuts> &FlowCutter::Cutter::findCuts(unsigned item) {
-  std::vector<TypeCuts> &cuts = its.cuts[its.kinds[item]];
+  std::vector<TypeCuts> &cuts = cutter.cuts[cutter.kinds[item]];
   if (cuts.empty())
-    for (unsigned type :
-         its.flows.getTable().getTypes(its.flows.getTensor(item)).set_bits())
-      cuts.emplace_back(its.flows, item, type);
+    for (unsigned type : cutter.flows.getTable()
+                             .getTypes(cutter.flows.getTensor(item))
+                             .set_bits())
+      cuts.emplace_back(cutter.flows, item, type);
   return cuts;
 }
 
@@ -101,7 +103,7 @@ std::vector<FlowCutter::TypeCuts> &FlowCutter::Cutter::findCuts(unsigned item) {
 /// derived. What a derived type keeps is of the first kind and waits for
 /// nothing, so that its memory comes free early.
 void FlowCutter::Cutter::addItem(unsigned item) {
-  SmallVector<int32_t> last(its.flows.getTable().getTypeCount(),
+  SmallVector<int32_t> last(cutter.flows.getTable().getTypeCount(),
                             -1); // unit of each type
   for (TypeCuts &cuts : findCuts(item)) {
     addMoves(item, cuts);

@@ -39,13 +39,13 @@ int64_t HopMost::countChunks(ArrayRef<rounds::ClassMemory> classes,
 }
 
 HopChunks::HopChunks(const ProgramFlows &flows, unsigned item,
-                     const Portion &portion, const PortLoads *loads)
-    : flows(flows), item(item), portion(portion), loads(loads),
+                     const Portion &portion, const PortLoads *ports)
+    : flows(flows), item(item), portion(portion), ports(ports),
       sizes(flows.getFlows(item), portion) {
-  ArrayRef<ItemFlow> its = flows.getFlows(item);
+  ArrayRef<ItemFlow> all = flows.getFlows(item);
   const size_t axes = sizes.getLengths().size();
-  elements.resize(its.size() * axes);
-  for (auto [number, flow] : llvm::enumerate(its))
+  elements.resize(all.size() * axes);
+  for (auto [number, flow] : llvm::enumerate(all))
     for (const Step &step : flow.steps)
       if (const std::optional<unsigned> axis = sizes.findAxis(step, portion)) {
         Elements &its = elements[number * axes + *axis];
@@ -58,19 +58,18 @@ HopChunks::HopChunks(const ProgramFlows &flows, unsigned item,
 }
 
 Portion HopChunks::at(int64_t chunk) const {
-  Portion its = portion;
-  its.chunk = chunk;
-  return its;
+  Portion one = portion;
+  one.chunk = chunk;
+  return one;
 }
 
 HopChunks::Touches HopChunks::findTouches(int64_t chunk) const {
   const int64_t size = flows.getTable().getTypeBytes(portion.type);
   const SmallVector<int64_t, 2> positions = sizes.getSizes(chunk);
-  ArrayRef<ItemFlow> its = flows.getFlows(item);
   std::vector<rounds::Touch> touches;
-  touches.reserve(its.size());
+  touches.reserve(flows.getFlows(item).size());
   const Elements *ofAxis = elements.data();
-  for (const ItemFlow &flow : its) {
+  for (const ItemFlow &flow : flows.getFlows(item)) {
     int64_t sent = 0, received = 0;
     for (const int64_t count : positions) {
       sent += count * ofAxis->sent;
@@ -87,26 +86,23 @@ HopChunks::Touches HopChunks::findTouches(int64_t chunk) const {
 }
 
 rounds::Unit HopChunks::makeUnit(int64_t chunk) {
+  const unsigned number = sizes.number(chunk);
+  if (number == ofSizes.size())
+    ofSizes.emplace_back();
+  auto &[inner, loads] = ofSizes[number];
   rounds::Unit unit;
   unit.isDeferred = flows.getTable().isDeferred(portion.type);
-  const bool hasLoads = loads && !unit.isDeferred;
-  const bool isInner = chunk != 0 && chunk != portion.chunks - 1;
-  if (!isInner)
+  if (ports && !unit.isDeferred) {
+    if (!loads)
+      loads = ports->find(item, at(chunk));
+    unit.loads = *loads;
+  }
+  if (chunk == 0 || chunk == portion.chunks - 1) {
     unit.touches = chunk == 0 ? first : last;
-  if (!isInner && !hasLoads)
     return unit;
-  const unsigned number = sizes.number(chunk);
-  inner.resize(std::max<size_t>(inner.size(), number + 1));
-  loadsOf.resize(inner.size());
-  if (isInner) {
-    if (!inner[number])
-      inner[number] = findTouches(chunk);
-    unit.touches = *inner[number];
   }
-  if (hasLoads) {
-    if (!loadsOf[number])
-      loadsOf[number] = loads->find(item, at(chunk));
-    unit.loads = *loadsOf[number];
-  }
+  if (!inner)
+    inner = findTouches(chunk);
+  unit.touches = *inner;
   return unit;
 }

@@ -42,10 +42,10 @@ private:
 /// The chunks of what moves of an item in one type at one hop.
 class HopChunks {
 public:
-  /// As many chunks as the portion says, whichever it is. Without `loads`,
-  /// units occupy no ports.
+  /// As many chunks as the portion says, whichever it is. Without `ports`,
+  /// units occupy none. All that is passed has to outlive this.
   HopChunks(const ProgramFlows &flows, unsigned item, const Portion &portion,
-            const PortLoads *loads);
+            const PortLoads *ports);
 
   /// A unit that waits for no other one. Those that do the same share lists.
   rounds::Unit makeUnit(int64_t chunk);
@@ -60,7 +60,7 @@ private:
   const ProgramFlows &flows;
   const unsigned item;
   const Portion portion;
-  const PortLoads *const loads;
+  const PortLoads *const ports;
   ChunkSizes sizes;
   /// [flows][axes]: elements of what is sent and received that are at one
   /// position of an axis along which pieces are cut.
@@ -68,11 +68,14 @@ private:
     int64_t sent = 0, received = 0;
   };
   std::vector<Elements> elements;
-  /// Memory is allocated and released with the first and the last.
+  /// Memory is allocated and released with the first and the last chunk.
   Touches first, last;
-  /// Of the others, and of all, by the number of their size.
-  llvm::SmallVector<std::optional<Touches>, 2> inner;
-  llvm::SmallVector<std::optional<Loads>, 2> loadsOf;
+  /// Of the others of one size, and of all.
+  struct OfSize {
+    std::optional<Touches> inner;
+    std::optional<Loads> loads;
+  };
+  llvm::SmallVector<OfSize, 2> ofSizes;
 };
 
 } // namespace etc

@@ -93,6 +93,8 @@ constexpr const char *requests[] = {
     R"({"model": "gpt2", "prev": "TP2", "curr": "TP2DP4", "cluster": "2x4"})",
     R"({"model": "gpt2", "prev": "PP2DP2+zero1", "curr": "PP4DP3+zero1",
         "cluster": "3x4", "derive": "none"})",
+    R"({"model": "gpt2", "prev": "PP2DP2+zero1", "curr": "PP4DP3+zero1",
+        "cluster": "3x4"})",
     R"({"model": "gpt2", "prev": "PP2TP2", "curr": "PP4DP2", "cluster": "2x4",
         "defer": "optimizer"})",
 };
