@@ -42,7 +42,7 @@ static constexpr double clearlyLess = 0.99;
 static constexpr int mostInVain = 2;
 
 /// What a trial takes, about, for each unit of the problem.
-static constexpr double secondsOfUnit = 2e-6;
+static constexpr double secondsOfUnit = 1e-6;
 
 namespace {
 /// Looks for a schedule of smaller rounds that takes less time.
