@@ -2,7 +2,6 @@
 
 #include "Attempt.h"
 #include "RunPasses.h"
-#include "etc/Optimize/Rounds/Budget.h"
 
 using namespace etc;
 using namespace mlir;
@@ -12,10 +11,9 @@ using request::Request;
 /// What rounds may add to the time of the busiest link or NIC before it is
 /// worth planning once more, in percent.
 static constexpr int64_t worthwhilePercent = 105;
-/// Peaks over the larger state: without a budget, a plan above the one gives
-/// way to one that keeps the other.
-static constexpr double tooLarge = rounds::tooLargePpm / 1e6,
-                        defaultBudget = 1.05;
+/// Without a budget, a plan whose peak is more than the one of these over the
+/// larger state gives way to one that keeps the other.
+static constexpr double tooLarge = 1.1, defaultBudget = 1.05;
 /// Of a plan that is made again with less memory.
 static constexpr size_t mostBytes = 4 << 20;
 
@@ -48,6 +46,30 @@ static double getPause(const runtime::PlanTime &time) {
   return time.pauseSeconds > 0 ? time.pauseSeconds : time.predictedSeconds;
 }
 
+/// Whether some rounds of a plan that is too large are not.
+static bool mayBeSmaller(Attempt &tooLargeOne) {
+  const auto least =
+      dyn_cast_or_null<IntegerAttr>(tooLargeOne.findMark(leastPeakMark));
+  return least && static_cast<double>(least.getInt()) <= 1e6 * tooLarge;
+}
+
+/// By time with rounds that are not too large, or a plan that keeps the default
+/// budget if that is faster.
+static FailureOr<PlannedRequest> chooseSmaller(MLIRContext &context,
+                                               ArrayRef<Request> requests,
+                                               const PlanOptions &options,
+                                               PlanFn plan, Attempt smallest) {
+  PlanOptions smaller = options;
+  smaller.mostPeak = tooLarge;
+  if (smallest.isOnePlan())
+    smaller.fasterThan = getPause(smallest.findTime());
+  smallest.dropIndices();
+  Attempt byTime(context, [&] { return plan(requests, smaller); });
+  const bool isBetter = byTime.isGood() && byTime.getPeak() <= tooLarge &&
+                        isLess(byTime.findTime(), smallest.findTime());
+  return isBetter ? byTime.take() : smallest.take();
+}
+
 /// By time, or by bytes where that is faster.
 static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
                                             ArrayRef<Request> requests,
@@ -73,6 +95,8 @@ static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
   Attempt other(context, [&] { return plan(byBytes(requests.vec()), faster); });
   const bool isSmaller =
       isTooLarge && other.isGood() && other.getPeak() <= defaultBudget;
+  if (isSmaller && mayBeSmaller(byTime))
+    return chooseSmaller(context, requests, options, plan, std::move(other));
   const bool isBetter =
       isSmaller || (other.isGood() && isLess(other.findTime(), time));
   return byTime.isGood() && !isBetter ? byTime.take() : other.take();

@@ -40,6 +40,7 @@ void etc::readOptions(const request::Request &request,
   pipeline.reachNics = options.reachNics.value_or(false);
   pipeline.leastGain = request.isGiven("objective") ? 0 : leastGain;
   pipeline.fasterThan = options.fasterThan;
+  pipeline.mostPeak = options.mostPeak;
   pipeline.findsTolls = options.findsTolls;
 }
 

@@ -44,6 +44,7 @@ void etc::buildInstructionsPipeline(OpPassManager &migration,
   schedule.byTime = options.byTime;
   schedule.leastGain = options.leastGain;
   schedule.fasterThan = options.fasterThan;
+  schedule.mostPeak = options.mostPeak;
   migration.addPass(createScheduleChunksPass(schedule));
   // Nothing is left to decide: both ends of a message are written from one
   // transfer.

@@ -34,8 +34,9 @@ private:
   /// An error if the pause is surely no shorter than what is wanted.
   LogicalResult checkTime(MigrationOp migration, double seconds);
   LogicalResult checkPorts(MigrationOp migration);
+  LogicalResult checkPeak(MigrationOp migration, const rounds::Budget &least);
   LogicalResult checkRounds(MigrationOp migration, const Schedule &schedule);
-  rounds::Budget aboveLeast(const rounds::Budget &least) const;
+  int64_t getMostPpm() const { return int64_t(1e6 * mostPeak + 0.5); }
   RoundTimes getTimes(MigrationOp migration);
   Effort getEffort(int64_t transfers) const {
     if (transfers > mostTransfers)
@@ -46,8 +47,7 @@ private:
 } // namespace
 
 /// Without a budget: 1.05 x max(prev, curr) or, where no rounds that are found
-/// keep this, some parts in a million above the least, of which rounds may be
-/// very many. By time, no peak that is too large, where the least is not.
+/// keep this, some parts in a million above the least.
 static constexpr int64_t defaultBudgetPpm = 1050000, aboveLeastPpm = 20000;
 
 static rounds::Budget budgetOf(MigrationOp migration) {
@@ -124,10 +124,16 @@ LogicalResult ScheduleChunks::checkPorts(MigrationOp migration) {
   return checkTime(migration, getTimes(migration).getPortSeconds());
 }
 
-rounds::Budget ScheduleChunks::aboveLeast(const rounds::Budget &least) const {
-  const int64_t above = least.amount + least.amount * aboveLeastPpm / 1'000'000;
-  const bool mayBeTooLarge = !byTime || least.amount > rounds::tooLargePpm;
-  return {true, mayBeTooLarge ? above : std::min(above, rounds::tooLargePpm)};
+LogicalResult ScheduleChunks::checkPeak(MigrationOp migration,
+                                        const rounds::Budget &least) {
+  if (byTime)
+    migration->setDiscardableAttr(
+        leastPeakMark, Builder(&getContext()).getI64IntegerAttr(least.amount));
+  if (least.amount <= getMostPpm())
+    return success();
+  return emitError(migration.getLoc(), "has a peak of at least ")
+         << least.str() << " of the larger state, expected at most "
+         << rounds::Budget{true, getMostPpm()}.str();
 }
 
 LogicalResult ScheduleChunks::checkRounds(MigrationOp migration,
@@ -150,8 +156,13 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   Schedule schedule = search.find(budget);
   const rounds::Found &found = schedule.found;
   const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
+  // Rounds of the least peak may be very many.
   if (!isGiven && !found.isWithin) {
-    budget = aboveLeast(rounds::keptBy(found.solution, totals, budget));
+    budget = rounds::keptBy(found.solution, totals, budget);
+    if (failed(checkPeak(migration, budget)))
+      return failure();
+    budget.amount += budget.amount * aboveLeastPpm / 1'000'000;
+    budget.amount = std::min(budget.amount, getMostPpm());
     schedule = search.find(budget);
   }
   if (failed(checkRounds(migration, schedule)))

@@ -44,6 +44,11 @@ inline constexpr llvm::StringLiteral narrowerMark = "etc.narrower";
 /// than the passes' `least-gain`.
 inline constexpr llvm::StringLiteral quickMark = "etc.quick";
 
+/// Marks a migration without a budget of which no rounds that were found keep
+/// the default one: the least peak of any, in parts per million of the larger
+/// state.
+inline constexpr llvm::StringLiteral leastPeakMark = "etc.least_peak";
+
 /// How the default policy plans.
 struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> totalFirst{
@@ -75,6 +80,10 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<double> fasterThan{
       *this, "faster-than", llvm::cl::init(0),
       llvm::cl::desc("Seconds: only a plan that may take less is wanted")};
+  Option<double> mostPeak{
+      *this, "most-peak", llvm::cl::init(1e6),
+      llvm::cl::desc("Of the larger state, without a budget: no higher peak "
+                     "is wanted")};
 };
 
 /// The two halves of a plan, on an `etc.migration`: from the request to who

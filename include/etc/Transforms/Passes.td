@@ -145,16 +145,19 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
     Tensors that do not fit a round's staging slab are cut. What is derived comes in a later round than its source, and
     what is relayed in a later round than it arrives. Without a budget, 1.05 x max(prev, curr) or, where no
-    rounds that are found keep this, 2% above the least. With `by-time`, this is at most 1.1 x if the least is; what is
-    sent on is also scheduled in as many rounds as its chain needs to progress as a pipeline (a chain of h hops takes
-    (K + h) / K of the time of its bytes in K rounds), and in rounds that are level on all links and NICs; where that is
-    estimated to be faster, by a hundredth at least, it is taken, and the migration is marked `etc.by_time` unless the
-    pause was at least 1.1 times as long and is at most 1.5 times the time of the busiest link or NIC, by an estimate
-    that is then off by less. Where devices make more than `most-transfers` sends and receives of tensors, one kind of
-    level rounds alone is tried, and taken if it cuts them into hardly more chunks; a mark of `etc-route` is removed, since planning once more would take longer than the
+    rounds that are found keep this, 2% above the least. With `by-time`, what is sent on is also scheduled in as many rounds as its chain needs to progress as a
+    pipeline (a chain of h hops takes (K + h) / K of the time of its bytes in K rounds), and in rounds that are level on
+    all links and NICs; where that is estimated to be faster, by a hundredth at least, it is taken, and the migration is
+    marked `etc.by_time` unless the pause was at least 1.1 times as long and is at most 1.5 times the time of the busiest
+    link or NIC, by an estimate that is then off by less.
+    Where devices make more
+    than `most-transfers` sends and receives of tensors, one kind of level rounds alone is tried, and taken if it cuts
+    them into hardly more chunks; a mark of `etc-route` is removed, since planning once more would take longer than the
     pause that it could shorten. With more than 100 000 sends and receives and 256 programs, trials are left out if they
     could save less than `least-gain`, and the migration is marked `etc.quick`. With `faster-than`, a pause that is surely
-    no shorter, because of the busiest link or NIC or of the rounds, is an error.
+    no shorter, because of the busiest link or NIC or of the rounds, is an error; with `most-peak`, so is the least peak
+    that is found, if it is higher and there is no budget, and rounds above the least keep `most-peak`. With
+    `by-time`, where none keep 1.05, the migration is marked `etc.least_peak`.
 
     ```mlir
     etc.cut [L4..7] [master] rounds [0, 1]
@@ -167,7 +170,9 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
                  Option<"leastGain", "least-gain", "double", "0",
                         "Seconds that other rounds have to save where many devices differ">,
                  Option<"fasterThan", "faster-than", "double", "0",
-                        "Seconds: only a schedule that may take less is wanted (0: any is)">];
+                        "Seconds: only a schedule that may take less is wanted (0: any is)">,
+                 Option<"mostPeak", "most-peak", "double", "1000000",
+                        "Of the larger state, without a budget: no higher peak is wanted">];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
 }
 

@@ -24,10 +24,6 @@ struct Budget {
   std::string str() const;
 };
 
-/// Without a budget, a plan by time whose peak is above so many parts per
-/// million of the larger state gives way to one by bytes that is much smaller.
-inline constexpr int64_t tooLargePpm = 1'100'000;
-
 /// All that a device of a class does in a migration, in bytes.
 struct ClassTotals {
   int64_t prev = 0, curr = 0; ///< state
