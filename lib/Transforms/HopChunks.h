@@ -42,8 +42,8 @@ private:
 /// The chunks of what moves of an item in one type at one hop.
 class HopChunks {
 public:
-  /// As many chunks as the portion says, whichever it is. Without `ports`,
-  /// units occupy none. All that is passed has to outlive this.
+  /// As many chunks as the portion, which is any of them, says. Without
+  /// `ports`, units occupy none. Refers to `flows` and `ports`.
   HopChunks(const ProgramFlows &flows, unsigned item, const Portion &portion,
             const PortLoads *ports);
 

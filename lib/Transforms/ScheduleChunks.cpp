@@ -36,6 +36,7 @@ private:
   LogicalResult checkPorts(MigrationOp migration);
   LogicalResult checkPeak(MigrationOp migration, const rounds::Budget &least);
   LogicalResult checkRounds(MigrationOp migration, const Schedule &schedule);
+  rounds::Budget budgetOf(MigrationOp migration) const;
   int64_t getMostPpm() const { return int64_t(1e6 * mostPeak + 0.5); }
   RoundTimes getTimes(MigrationOp migration);
   Effort getEffort(int64_t transfers) const {
@@ -47,14 +48,15 @@ private:
 } // namespace
 
 /// Without a budget: 1.05 x max(prev, curr) or, where no rounds that are found
-/// keep this, some parts in a million above the least.
+/// keep this, some parts in a million above the least, whose rounds may be
+/// many.
 static constexpr int64_t defaultBudgetPpm = 1050000, aboveLeastPpm = 20000;
 
-static rounds::Budget budgetOf(MigrationOp migration) {
+rounds::Budget ScheduleChunks::budgetOf(MigrationOp migration) const {
   if (auto bytes = migration.getBudgetBytes())
     return {false, static_cast<int64_t>(*bytes)};
-  return {true, static_cast<int64_t>(
-                    migration.getBudgetPpm().value_or(defaultBudgetPpm))};
+  const int64_t otherwise = mostPeak > 0 ? getMostPpm() : defaultBudgetPpm;
+  return {true, int64_t(migration.getBudgetPpm().value_or(otherwise))};
 }
 
 /// As a request writes it, with what is reserved.
@@ -129,7 +131,7 @@ LogicalResult ScheduleChunks::checkPeak(MigrationOp migration,
   if (byTime)
     migration->setDiscardableAttr(
         leastPeakMark, Builder(&getContext()).getI64IntegerAttr(least.amount));
-  if (least.amount <= getMostPpm())
+  if (mostPeak == 0)
     return success();
   return emitError(migration.getLoc(), "has a peak of at least ")
          << least.str() << " of the larger state, expected at most "
@@ -156,13 +158,11 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   Schedule schedule = search.find(budget);
   const rounds::Found &found = schedule.found;
   const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
-  // Rounds of the least peak may be very many.
   if (!isGiven && !found.isWithin) {
     budget = rounds::keptBy(found.solution, totals, budget);
     if (failed(checkPeak(migration, budget)))
       return failure();
     budget.amount += budget.amount * aboveLeastPpm / 1'000'000;
-    budget.amount = std::min(budget.amount, getMostPpm());
     schedule = search.find(budget);
   }
   if (failed(checkRounds(migration, schedule)))

@@ -57,9 +57,7 @@ public:
   /// Replaces the schedule by the one that costs least of those on trial, if it
   /// costs at least a hundredth less. The more portions there are, the less a
   /// schedule costs, up to a point, as a rule, and the longer a trial takes.
-  /// `least` is what the best one of this kind costs, where one is known.
-  void shorten(Schedule &schedule, RoundPoser &poser,
-               std::optional<double> least = {}) const;
+  void shorten(Schedule &schedule, RoundPoser &poser) const;
   /// Whether another kind of trials is worth its time.
   bool needsOthers(double seconds) const {
     return effort == Effort::Full &&
@@ -97,19 +95,19 @@ SmallVector<int64_t> Shortener::listPortions() const {
   const bool isAmongThem = llvm::any_of(portions, [&](int64_t number) {
     return 5 * std::abs(number - pipelined) <= number;
   });
-  if (pipelined > portions.front() && !isAmongThem)
+  if (pipelined > 1 && !isAmongThem)
     portions.insert(llvm::lower_bound(portions, pipelined), pipelined);
   return portions;
 }
 
-void Shortener::shorten(Schedule &schedule, RoundPoser &poser,
-                        std::optional<double> least) const {
+void Shortener::shorten(Schedule &schedule, RoundPoser &poser) const {
   RoundTimes::Seconds &best = schedule.seconds;
   const double mostUnits = hardlyMore * double(schedule.chunks.size());
   const bool areFew = schedule.chunks.size() <= fewChunks;
   auto *const search = areFew ? rounds::findWithin : rounds::findStaging;
   std::vector<std::vector<rounds::ClassMemory>> last;
-  double toTry = 0; // seconds for each portion
+  std::optional<double> least; // of this kind, within the budget
+  double toTry = 0;            // seconds for each portion
   int inVain = 0;
   for (int64_t number : listPortions()) {
     const double cost = best.getCost(), floorCost = findFloor(number, poser);
@@ -118,15 +116,19 @@ void Shortener::shorten(Schedule &schedule, RoundPoser &poser,
         (inVain > 0 && cost - floorCost < toTry * double(number)))
       break;
     auto stagings = rounds::listStagings(budget, totals, number);
-    if (stagings == last)
+    if (!areFew && stagings == last)
       continue;
     last = std::move(stagings);
     rounds::Found found = search(budget, totals, std::ref(poser), number);
     std::vector<Chunk> chunks = poser.takeChunks(found);
     const RoundTimes::Seconds seconds = times.secondsOf(found.solution, chunks);
     toTry = secondsOfUnit * double(chunks.size()) / double(number);
-    inVain = least && seconds.getCost() > *least ? inVain + 1 : 0;
-    least = std::min(least.value_or(seconds.getCost()), seconds.getCost());
+    if (least && seconds.getCost() > *least)
+      ++inVain;
+    else if (found.isWithin)
+      inVain = 0;
+    if (found.isWithin)
+      least = std::min(least.value_or(seconds.getCost()), seconds.getCost());
     if (found.isWithin && seconds.getCost() < clearlyLess * cost &&
         (effort != Effort::Least || double(chunks.size()) <= mostUnits))
       schedule = {std::move(found), std::move(chunks), seconds};
@@ -165,6 +167,6 @@ RoundTimes::Seconds ScheduleSearch::shorten(Schedule &schedule,
                    effort == Effort::Least ? partsOfRound : partsOfLevelRound);
   shortener.shorten(schedule, level);
   if (shortener.needsOthers(schedule.seconds.pause))
-    shortener.shorten(schedule, few, given.getCost());
+    shortener.shorten(schedule, few);
   return given;
 }

@@ -54,9 +54,9 @@ struct PlanOptions {
   /// Seconds of the pause: a plan that surely takes as long fails (0: none
   /// does).
   double fasterThan = 0;
-  /// Of the larger state: without a budget, a plan whose peak is surely higher
-  /// fails.
-  double mostPeak = 1e6;
+  /// Of the larger state: without a budget, a plan with a higher peak fails (0:
+  /// none does).
+  double mostPeak = 0;
   /// Whether bounds of time may have tolls: those of a lane or of a section are
   /// none of the whole plan.
   bool findsTolls = true;

@@ -81,7 +81,7 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
       *this, "faster-than", llvm::cl::init(0),
       llvm::cl::desc("Seconds: only a plan that may take less is wanted")};
   Option<double> mostPeak{
-      *this, "most-peak", llvm::cl::init(1e6),
+      *this, "most-peak", llvm::cl::init(0),
       llvm::cl::desc("Of the larger state, without a budget: no higher peak "
                      "is wanted")};
 };

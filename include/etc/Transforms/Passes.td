@@ -155,9 +155,9 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     them into hardly more chunks; a mark of `etc-route` is removed, since planning once more would take longer than the
     pause that it could shorten. With more than 100 000 sends and receives and 256 programs, trials are left out if they
     could save less than `least-gain`, and the migration is marked `etc.quick`. With `faster-than`, a pause that is surely
-    no shorter, because of the busiest link or NIC or of the rounds, is an error; with `most-peak`, so is the least peak
-    that is found, if it is higher and there is no budget, and rounds above the least keep `most-peak`. With
-    `by-time`, where none keep 1.05, the migration is marked `etc.least_peak`.
+    no shorter, because of the busiest link or NIC or of the rounds, is an error; with `most-peak`, which is
+    the budget if there is no other, so is a peak above it. With `by-time`, where none keep 1.05, the migration is
+    marked `etc.least_peak`.
 
     ```mlir
     etc.cut [L4..7] [master] rounds [0, 1]
@@ -171,8 +171,8 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
                         "Seconds that other rounds have to save where many devices differ">,
                  Option<"fasterThan", "faster-than", "double", "0",
                         "Seconds: only a schedule that may take less is wanted (0: any is)">,
-                 Option<"mostPeak", "most-peak", "double", "1000000",
-                        "Of the larger state, without a budget: no higher peak is wanted">];
+                 Option<"mostPeak", "most-peak", "double", "0",
+                        "Of the larger state, without a budget: no higher peak is wanted (0: any is)">];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
 }
 

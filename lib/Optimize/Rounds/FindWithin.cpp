@@ -49,8 +49,8 @@ public:
       : totals(totals), pose(pose), portions(portions) {}
 
   Found run(const Budget &budget) const;
-  /// Nothing where no ratio found is at most `mostRatio`, in ppm, if that is
-  /// given.
+  /// Where rounds are forced, those with a ratio above `mostRatio`, in ppm, are
+  /// given up, if there is one: nothing if all are.
   std::optional<Found> chooseStaging(const Budget &budget,
                                      std::optional<int64_t> mostRatio) const;
 
@@ -121,7 +121,9 @@ Search::findForced(const Budget &budget, std::vector<Posed> posed,
   // What is no better is given up as soon as that is seen.
   std::vector<int64_t> mostPeaks;
   Force force{.isAllowed = true};
-  auto giveUpAbove = [&](const Budget &most) {
+  auto giveUpAbove = [&](Budget most) {
+    if (mostRatio)
+      most = {true, std::min(most.amount, *mostRatio)};
     mostPeaks = limitPeaks(most);
     force.mostPeaks = mostPeaks;
   };
@@ -177,8 +179,11 @@ Found Search::run(const Budget &budget) const {
     std::optional<Found> step = budget.isRatio && budget.amount == ppm
                                     ? std::move(direct)
                                     : chooseStaging({true, ppm}, mostRatio);
-    if (!step)
+    if (!step) {
+      if (*mostRatio < ppm) // no better, and a looser budget only takes more
+        break;
       continue;
+    }
     const bool keepsStep = step->isWithin;
     step->isWithin = isWithin(budget, step->solution);
     // A looser budget only takes more.
