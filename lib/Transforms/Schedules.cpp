@@ -5,7 +5,7 @@
 #include "TimeFloor.h"
 
 #include <array>
-#include <limits>
+#include <optional>
 
 using namespace etc;
 using namespace mlir;

@@ -156,8 +156,4 @@ Solution solveList(const Problem &problem) {
   return *schedule(problem, findFlows(problem), {.isAllowed = true});
 }
 
-std::optional<Solution> solveUnforced(const Problem &problem) {
-  return schedule(problem, findFlows(problem), {.isAllowed = false});
-}
-
 } // namespace etc::rounds

@@ -21,7 +21,7 @@ struct Force {
 };
 
 /// As solveList, with the flows of the problem; or nothing as soon as a round
-/// is forced in vain.
+/// is forced in vain, before the many that follow.
 std::optional<Solution> schedule(const Problem &problem, const UnitFlows &flows,
                                  const Force &force);
 

@@ -20,10 +20,6 @@ namespace etc::rounds {
 /// the same solution on any machine.
 Solution solveList(const Problem &problem);
 
-/// The same solution, or nothing where a round of it is forced: that is found
-/// out at the first one, before the many that follow.
-std::optional<Solution> solveUnforced(const Problem &problem);
-
 /// The plain one: the fewest rounds, none of which exceeds a class, by trying
 /// every set of units for every round; nothing where there is no such solution.
 /// Takes time in 3^units: at most 16 of them.

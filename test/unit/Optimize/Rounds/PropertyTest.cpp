@@ -4,6 +4,7 @@
 #include "../Environment.h"
 #include "Cases.h"
 #include "etc/Optimize/Rounds/Solver.h"
+#include "lib/Optimize/Rounds/List.h"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ void checkSolvers(const Problem &problem, Distance &distance) {
   ASSERT_EQ(check(problem), std::nullopt);
   const Solution list = solveList(problem);
   EXPECT_EQ(verify(problem, list), std::nullopt);
-  EXPECT_EQ(solveUnforced(problem),
+  EXPECT_EQ(schedule(problem, findFlows(problem), {.isAllowed = false}),
             list.forced > 0 ? std::nullopt : std::optional(list));
   const std::optional<Solution> exact = solveExact(problem);
   if (!exact) {
