@@ -108,22 +108,15 @@ void Scheduler::fillRound() {
 
 void Scheduler::takeLeastOverflow() {
   if (open.isEmpty())
-    open.fill(units, solution.roundOf);
-  std::optional<std::pair<int64_t, size_t>> best;
-  for (const size_t unit : open.get()) {
-    if (!isReady(unit))
-      continue;
-    const std::pair candidate(ledger.overflow(units[unit]), unit);
-    if (!best || candidate < *best)
-      best = candidate;
-  }
-  take(best->second);
+    open.fill(units, solution.roundOf, isTail);
+  take(open.findLeastOverflow(ledger));
 }
 
 std::optional<Solution> Scheduler::run(const Force &force) {
   while (taken < units.size()) {
     if (!isTail && taken == urgent) {
       isTail = true;
+      open = {};
       ledger.beginTail();
     }
     const size_t before = taken;

@@ -5,57 +5,44 @@
 
 #include "etc/Optimize/Rounds/Problem.h"
 
-#include <span>
-#include <utility>
+#include <vector>
 
 namespace etc::rounds {
 
-/// The units that are not taken, and wait for no chunk before them.
+class Ledger;
+
+/// The units that are not taken and wait for no other, by what they allocate:
+/// of those that allocate the same only the first counts.
 class OpenUnits {
 public:
-  bool isEmpty() const { return places.empty(); }
-  std::span<const size_t> get() const { return open; }
-  /// Of a schedule that has begun.
-  void fill(const std::vector<Unit> &units,
-            const std::vector<int32_t> &roundOf);
-  /// One that is open.
+  bool isEmpty() const { return kindOf.empty(); }
+  /// Of a schedule that has begun; without what is deferred before its tail.
+  void fill(const std::vector<Unit> &units, const std::vector<int32_t> &roundOf,
+            bool isTail);
+  /// Opens what waited for a unit that is taken now.
   void take(size_t unit);
+  /// The first of those that exceed their limits least. One is open, and none
+  /// has been taken in this round.
+  size_t findLeastOverflow(const Ledger &ledger);
 
 private:
-  void add(size_t unit) {
-    places[unit] = open.size();
-    open.push_back(unit);
-  }
+  struct Kind {
+    size_t first;             ///< one of its units, open or not
+    std::vector<size_t> open; ///< a heap, least first, with some taken ones
+  };
+  void findKinds(const std::vector<Unit> &units);
+  void listWaiting(const std::vector<Unit> &units);
+  void add(size_t unit);
 
-  std::vector<size_t> open;   ///< in no order
-  std::vector<size_t> places; ///< [units]: in `open`
-  /// [units]: the first chunk that waits for this one, and the next one that
-  /// waits for the same; or -1.
-  std::vector<int32_t> waiting, next;
+  const std::vector<Unit> *units = nullptr;
+  std::vector<Kind> kinds;
+  std::vector<uint32_t> kindOf; ///< [units]
+  std::vector<bool> isTaken;    ///< [units]
+  /// [units]: for how many it waits; more than it has for what stays closed.
+  std::vector<int8_t> waits;
+  /// Units that wait for unit i: waiting[firstWaiting[i]] to that of i + 1.
+  std::vector<uint32_t> firstWaiting, waiting;
 };
-
-inline void OpenUnits::fill(const std::vector<Unit> &units,
-                            const std::vector<int32_t> &roundOf) {
-  places.resize(units.size());
-  waiting.assign(units.size(), -1);
-  next.assign(units.size(), -1);
-  for (size_t i = 0; i < units.size(); ++i) {
-    const int32_t before = units[i].before;
-    if (before >= 0 && roundOf[size_t(before)] < 0)
-      next[i] = std::exchange(waiting[size_t(before)], int32_t(i));
-    else if (roundOf[i] < 0)
-      add(i);
-  }
-}
-
-inline void OpenUnits::take(size_t unit) {
-  const size_t place = places[unit];
-  open[place] = open.back();
-  places[open[place]] = place;
-  open.pop_back();
-  for (int32_t i = waiting[unit]; i >= 0; i = next[size_t(i)])
-    add(size_t(i));
-}
 
 } // namespace etc::rounds
 
