@@ -13,15 +13,18 @@ find_program(ETC_CCACHE ccache)
 if(ETC_CCACHE)
   foreach(language C CXX)
     if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
-      set(CMAKE_${language}_COMPILER_LAUNCHER "${ETC_CCACHE}")
+      # Without these, whatever uses precompiled headers is not cached.
+      set(CMAKE_${language}_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${ETC_CCACHE}")
     endif()
   endforeach()
 endif()
 
 set(ETC_WARNING_FLAGS -Wall -Wextra -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 warns about its own std::string (gcc.gnu.org/PR105651).
+  # GCC 12 warns about its own std::string (gcc.gnu.org/PR105651); in three ways if its headers are precompiled.
   list(APPEND ETC_WARNING_FLAGS -Wno-restrict)
+  set(ETC_PRECOMPILED_WARNING_FLAGS -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 
 find_program(ETC_LLD NAMES ld.lld lld)

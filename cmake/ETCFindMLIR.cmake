@@ -45,12 +45,14 @@ function(etc_add_llvm_library name)
   target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
 endfunction()
 
-# A library that knows MLIR: no exceptions, like MLIR itself.
-#   etc_add_mlir_library(ETCDialect EtcOps.cpp DEPENDS ETCDialectIncGen LINK MLIRIR)
+# A library that knows MLIR: no exceptions, like MLIR itself. HEADERS are precompiled; or those of another such library
+# are used. CMAKE_DISABLE_PRECOMPILE_HEADERS turns this off.
+#   etc_add_mlir_library(ETCDialect EtcOps.cpp DEPENDS ETCDialectIncGen LINK MLIRIR HEADERS <mlir/IR/Builders.h>)
+#   etc_add_mlir_library(ETCVerify Rules.cpp LINK ETCDialect HEADERS_OF ETCAnalysis)
 function(etc_add_mlir_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS_OF" "DEPENDS;LINK;HEADERS" ${ARGN})
   etc_add_library(${name} ${ARG_UNPARSED_ARGUMENTS})
-  target_compile_options(${name} PRIVATE -fno-exceptions)
+  target_compile_options(${name} PRIVATE -fno-exceptions ${ETC_PRECOMPILED_WARNING_FLAGS})
   target_include_directories(${name} PUBLIC
     "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
   # What TableGen writes is not ours to keep free of warnings.
@@ -58,5 +60,10 @@ function(etc_add_mlir_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  if(ARG_HEADERS)
+    target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
+  elseif(ARG_HEADERS_OF)
+    target_precompile_headers(${name} REUSE_FROM ${ARG_HEADERS_OF})
   endif()
 endfunction()
