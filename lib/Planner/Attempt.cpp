@@ -26,6 +26,14 @@ Attribute Attempt::findMark(StringRef mark) {
   return {};
 }
 
+std::optional<int64_t> Attempt::findLeastBudget() {
+  for (Diagnostic &it : diagnostics)
+    if (it.getSeverity() == DiagnosticSeverity::Error &&
+        it.getMetadata().size() == 1)
+      return it.getMetadata().front().getAsInteger();
+  return std::nullopt;
+}
+
 double Attempt::getPeak() {
   double worst = 1;
   for (const plan::PlanIndex &index : getIndices())

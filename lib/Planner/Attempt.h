@@ -26,6 +26,8 @@ public:
   /// A mark that passes left on some migration, or nothing.
   mlir::Attribute findMark(llvm::StringRef mark);
   bool isOnePlan() const { return planned->plans.size() == 1; }
+  /// Where a memory budget was refused: the least found, in its unit.
+  std::optional<int64_t> findLeastBudget();
   /// The worst peak of a device over its larger state.
   double getPeak();
   /// Of all plans, in bytes.

@@ -70,6 +70,13 @@ static FailureOr<PlannedRequest> chooseSmaller(MLIRContext &context,
   return isBetter ? byTime.take() : smallest.take();
 }
 
+/// Of two refusals the one that has found rounds for a smaller budget.
+static FailureOr<PlannedRequest> refuse(Attempt byTime, Attempt other) {
+  const std::optional<int64_t> least = byTime.findLeastBudget(),
+                               ofOther = other.findLeastBudget();
+  return least && ofOther && *least < *ofOther ? byTime.take() : other.take();
+}
+
 /// By time, or by bytes where that is faster.
 static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
                                             ArrayRef<Request> requests,
@@ -93,6 +100,8 @@ static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
     faster.findsTolls = false;
   byTime.dropIndices();
   Attempt other(context, [&] { return plan(byBytes(requests.vec()), faster); });
+  if (!byTime.isGood() && !other.isGood())
+    return refuse(std::move(byTime), std::move(other));
   const bool isSmaller =
       isTooLarge && other.isGood() && other.getPeak() <= defaultBudget;
   if (isSmaller && mayBeSmaller(byTime))

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "EarliestPause.h"
+#include "RefuseBudget.h"
 #include "ScheduleWriter.h"
 #include "Schedules.h"
-#include "dialect/Reserve.h"
 #include "etc/Optimize/PlanningTime.h"
 #include "etc/Transforms/Passes.h"
 
@@ -57,23 +57,6 @@ rounds::Budget ScheduleChunks::budgetOf(MigrationOp migration) const {
     return {false, static_cast<int64_t>(*bytes)};
   const int64_t otherwise = mostPeak > 0 ? getMostPpm() : defaultBudgetPpm;
   return {true, int64_t(migration.getBudgetPpm().value_or(otherwise))};
-}
-
-/// As a request writes it, with what is reserved.
-static std::string describe(MigrationOp migration, rounds::Budget budget) {
-  budget.amount += getReservedBytes(migration);
-  return budget.str();
-}
-
-static LogicalResult refuseBudget(MigrationOp migration,
-                                  const rounds::Budget &budget,
-                                  const rounds::Budget &least) {
-  InFlightDiagnostic error = migration.emitFieldError({"memory_budget"});
-  error << "memory budget: " << describe(migration, budget);
-  if (const int64_t reserved = getReservedBytes(migration))
-    error << ", " << reserved << " of them reserved,";
-  return error << " is infeasible; the least found is "
-               << describe(migration, least);
 }
 
 /// Sends and receives of all devices, tensor by tensor.
