@@ -23,6 +23,7 @@ listAllocated(const Unit &unit) {
 
 void OpenUnits::findKinds(const std::vector<Unit> &all) {
   kinds.clear();
+  listed.clear();
   kindOf.resize(all.size());
   std::map<std::vector<std::pair<int32_t, int64_t>>, uint32_t> byAllocated;
   std::map<const Touch *, uint32_t> byList; // most units share theirs
@@ -77,9 +78,11 @@ void OpenUnits::fill(const std::vector<Unit> &all,
 }
 
 void OpenUnits::add(size_t unit) {
-  std::vector<size_t> &open = kinds[kindOf[unit]].open;
-  open.push_back(unit);
-  std::push_heap(open.begin(), open.end(), std::greater<>());
+  Kind &kind = kinds[kindOf[unit]];
+  kind.open.push_back(unit);
+  std::push_heap(kind.open.begin(), kind.open.end(), std::greater<>());
+  if (!std::exchange(kind.isListed, true))
+    listed.push_back(kindOf[unit]);
 }
 
 void OpenUnits::take(size_t unit) {
@@ -91,13 +94,19 @@ void OpenUnits::take(size_t unit) {
 
 size_t OpenUnits::findLeastOverflow(const Ledger &ledger) {
   std::optional<std::pair<int64_t, size_t>> best;
-  for (auto &[first, open] : kinds) {
+  for (size_t i = 0; i < listed.size();) {
+    auto &[first, open, isListed] = kinds[listed[i]];
     while (!open.empty() && isTaken[open.front()]) {
       std::pop_heap(open.begin(), open.end(), std::greater<>());
       open.pop_back();
     }
-    if (open.empty())
+    if (open.empty()) {
+      isListed = false;
+      listed[i] = listed.back();
+      listed.pop_back();
       continue;
+    }
+    ++i;
     const std::pair candidate(ledger.overflow((*units)[first]), open.front());
     if (!best || candidate < *best)
       best = candidate;

@@ -29,6 +29,7 @@ private:
   struct Kind {
     size_t first;             ///< one of its units, open or not
     std::vector<size_t> open; ///< a heap, least first, with some taken ones
+    bool isListed = false;    ///< in `listed`
   };
   void findKinds(const std::vector<Unit> &units);
   void listWaiting(const std::vector<Unit> &units);
@@ -36,6 +37,7 @@ private:
 
   const std::vector<Unit> *units = nullptr;
   std::vector<Kind> kinds;
+  std::vector<uint32_t> listed; ///< kinds with open units, in no order
   std::vector<uint32_t> kindOf; ///< [units]
   std::vector<bool> isTaken;    ///< [units]
   /// [units]: for how many it waits; more than it has for what stays closed.
