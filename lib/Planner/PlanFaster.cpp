@@ -70,11 +70,23 @@ static FailureOr<PlannedRequest> chooseSmaller(MLIRContext &context,
   return isBetter ? byTime.take() : smallest.take();
 }
 
-/// Of two refusals the one that has found rounds for a smaller budget.
-static FailureOr<PlannedRequest> refuse(Attempt byTime, Attempt other) {
+/// Of two refusals the one that has found rounds for a smaller budget. What
+/// passes through devices has what a ratio leaves, so that routes by time are
+/// others where it leaves more: they have to keep the budget that is named.
+static FailureOr<PlannedRequest> refuse(MLIRContext &context,
+                                        std::vector<Request> requests,
+                                        const PlanOptions &options, PlanFn plan,
+                                        Attempt byTime, Attempt other) {
   const std::optional<int64_t> least = byTime.findLeastBudget(),
                                ofOther = other.findLeastBudget();
-  return least && ofOther && *least < *ofOther ? byTime.take() : other.take();
+  if (!least || !ofOther || *least >= *ofOther)
+    return other.take();
+  request::MemoryBudget &budget = *requests.back().memoryBudget;
+  if (budget.unit != request::MemoryBudget::Unit::PartsPerMillion)
+    return byTime.take();
+  budget.amount = *least;
+  Attempt named(context, [&] { return plan(requests, options); });
+  return named.isGood() ? byTime.take() : other.take();
 }
 
 /// By time, or by bytes where that is faster.
@@ -101,7 +113,8 @@ static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
   byTime.dropIndices();
   Attempt other(context, [&] { return plan(byBytes(requests.vec()), faster); });
   if (!byTime.isGood() && !other.isGood())
-    return refuse(std::move(byTime), std::move(other));
+    return refuse(context, requests.vec(), options, plan, std::move(byTime),
+                  std::move(other));
   const bool isSmaller =
       isTooLarge && other.isGood() && other.getPeak() <= defaultBudget;
   if (isSmaller && mayBeSmaller(byTime))
