@@ -13,9 +13,10 @@ find_program(ETC_CCACHE ccache)
 if(ETC_CCACHE)
   foreach(language C CXX)
     if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
-      # Without these, whatever uses precompiled headers is not cached.
-      set(CMAKE_${language}_COMPILER_LAUNCHER
-        "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${ETC_CCACHE}")
+      # What uses precompiled headers is cached only so, for whoever sets a launcher, too; and, since it names them by
+      # their paths, found again from another folder only with these paths relative.
+      set(CMAKE_${language}_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+        CCACHE_SLOPPINESS=pch_defines,time_macros "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${ETC_CCACHE}")
     endif()
   endforeach()
 endif()
