@@ -13,6 +13,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 namespace etc {
 #define GEN_PASS_DEF_SCHEDULECHUNKSPASS
 #include "etc/Transforms/Passes.h.inc"
@@ -37,7 +39,7 @@ private:
   LogicalResult checkPeak(MigrationOp migration, const rounds::Budget &least);
   LogicalResult checkRounds(MigrationOp migration, const Schedule &schedule);
   rounds::Budget budgetOf(MigrationOp migration) const;
-  int64_t getMostPpm() const { return int64_t(1e6 * mostPeak + 0.5); }
+  int64_t getMostPpm() const { return std::llround(1e6 * mostPeak); }
   RoundTimes getTimes(MigrationOp migration);
   Effort getEffort(int64_t transfers) const {
     if (transfers > mostTransfers)
