@@ -13,8 +13,8 @@ find_program(ETC_CCACHE ccache)
 if(ETC_CCACHE)
   foreach(language C CXX)
     if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
-      # What uses precompiled headers is cached only so, for whoever sets a launcher, too; and, since it names them by
-      # their paths, found again from another folder only with these paths relative.
+      # ccache caches what uses precompiled headers only with this sloppiness, and finds it again from another folder
+      # only if their paths are relative.
       set(CMAKE_${language}_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
         CCACHE_SLOPPINESS=pch_defines,time_macros "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${ETC_CCACHE}")
     endif()
